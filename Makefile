@@ -23,6 +23,7 @@ help:
 	@echo 'make bench-wrk  `loadline wrk` compared with wrk in many cases (needs nginx, wrk, taskset)'
 	@echo 'make bench-tls  a saturated server with and without TLS, compared with wrk (needs nginx, wrk, taskset, openssl)'
 	@echo 'make bench-h2   CPU per request over HTTP/2 compared with h2load (needs nginx, h2load, taskset, openssl)'
+	@echo 'make bench-ws   CPU per WebSocket message compared with other clients (needs go, node, taskset)'
 	@echo 'make bench-artillery  CPU per request compared with artillery (needs nginx, npm, taskset)'
 	@echo 'make bench-js   processors in JavaScript: CPU compared with artillery, and memory (needs nginx, npm, taskset)'
 	@echo 'make bench-locust  CPU per request compared with Locust (needs nginx, taskset)'
@@ -215,6 +216,10 @@ bench-h2: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/http2.py
 
+bench-ws: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	python3 bench/websocket.py
+
 # The package as shipped, and Locust, in one environment.
 bench-locust: python
 	cargo build --profile dist --locked -p loadline -p loadline-python
@@ -255,4 +260,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) $(TESTS) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist wheel-dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-h2 bench-artillery bench-js bench-llm bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
+.PHONY: help build python wheel dist wheel-dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-h2 bench-ws bench-artillery bench-js bench-llm bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean

@@ -61,7 +61,11 @@ impl OpenSockets {
         Some(open.swap_remove(at).1)
     }
 
+    /// Adds a connection, and closes an earlier one of the same name.
     fn put(&self, name: &str, socket: WebSocket) {
+        if let Some(earlier) = self.take(name) {
+            earlier.close_in_background();
+        }
         let mut open = self.0.borrow_mut();
         if open.capacity() == 0 {
             // Most users have one.

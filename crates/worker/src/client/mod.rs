@@ -35,7 +35,11 @@ use crate::{
     worker::Worker,
 };
 pub use call::{Agent, Call, CallError, Caller, Redirects};
-use codec::{Origin, heads::Heads};
+use codec::{
+    Origin,
+    heads::Heads,
+    websocket::{Compressor, Negotiated},
+};
 pub use exchange::{Exchange, Limits, Moments};
 use hosts::{Hosts, Ruling};
 pub use http1::Http1;
@@ -93,6 +97,8 @@ pub struct Client {
     request_heads: RefCell<RequestHeads>,
     heads: RefCell<Heads>,
     scratch: RefCell<Vec<u8>>,
+    /// Compressor of WebSocket connections that can share one.
+    compressor: RefCell<Option<(Negotiated, Rc<RefCell<Compressor>>)>>,
     /// Whether connections count in the statistics.
     is_recorded: bool,
     /// Whether all origins are loaded over HTTP/1.1.
@@ -125,6 +131,7 @@ impl Client {
             request_heads: RefCell::default(),
             heads: RefCell::new(Heads::acted_upon()),
             scratch: RefCell::default(),
+            compressor: RefCell::default(),
             is_recorded: true,
         }
     }

@@ -6,6 +6,7 @@
 
 use std::{
     borrow::Cow,
+    cell::RefCell,
     rc::Rc,
     task::{Context, Poll, Waker, ready},
 };
@@ -114,7 +115,7 @@ pub struct WebSocket {
     worker: Rc<Worker>,
     stream: Stream,
     reader: Reader,
-    compressor: Option<Box<Compressor>>,
+    compressor: Option<Rc<RefCell<Compressor>>>,
     /// Bytes that were read and not yet looked at. Empty while the connection is idle.
     ahead: Vec<u8>,
     /// Bytes to write. Empty while the connection is idle.
@@ -208,26 +209,47 @@ impl Client {
         };
         counts(|counts| counts.opened += 1);
         let seed = u64::from_le_bytes(std::array::from_fn(|i| upgrade.random[i]));
-        Ok(Some(WebSocket::new(&self.worker, conn, &upgraded, seed)))
+        Ok(Some(WebSocket::new(self, conn, &upgraded, seed)))
+    }
+}
+
+impl Client {
+    /// Returns the compressor of a connection. Connections share one if its messages do not refer
+    /// to earlier ones, because each needs about 260 kB.
+    fn compressor(&self, negotiated: Negotiated) -> Option<Rc<RefCell<Compressor>>> {
+        let mut shared = self.compressor.borrow_mut();
+        if let Some((known, compressor)) = &*shared
+            && *known == negotiated
+        {
+            return Some(Rc::clone(compressor));
+        }
+        let compressor = Compressor::new(Role::Client, negotiated)?;
+        let takes_over = compressor.takes_over();
+        let compressor = Rc::new(RefCell::new(compressor));
+        if !takes_over {
+            *shared = Some((negotiated, Rc::clone(&compressor)));
+        }
+        Some(compressor)
     }
 }
 
 impl WebSocket {
-    fn new(worker: &Rc<Worker>, conn: Box<Conn>, upgraded: &Upgraded, seed: u64) -> WebSocket {
+    fn new(client: &Client, conn: Box<Conn>, upgraded: &Upgraded, seed: u64) -> WebSocket {
+        let worker = &client.worker;
+        let deflate = upgraded.deflate;
+        let compressor = deflate.and_then(|negotiated| client.compressor(negotiated));
         let Conn {
             transport, _open, ..
         } = *conn;
         let (stream, ahead) = transport.into_upgraded();
         let mut reader = Reader::new(Role::Client, Limits::default());
-        let deflate: Option<Negotiated> = upgraded.deflate;
         if let Some(negotiated) = deflate {
             reader = reader.with_deflate(negotiated);
         }
-        let compressor = deflate.and_then(|negotiated| Compressor::new(Role::Client, negotiated));
         WebSocket {
             stream,
             reader,
-            compressor: compressor.map(Box::new),
+            compressor,
             ahead,
             out: Vec::new(),
             masks: seed,
@@ -268,6 +290,7 @@ impl WebSocket {
         let mask = self.mask();
         match &mut self.compressor {
             Some(compressor) => {
+                let mut compressor = compressor.borrow_mut();
                 let written = compressor.write_text(&mut self.out, mask, text);
                 written.map_err(frame_fault)?;
             }
