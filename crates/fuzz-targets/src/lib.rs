@@ -14,3 +14,4 @@ pub mod mqtt_packets;
 pub mod response_codec;
 pub mod script_source;
 pub mod stream_events;
+pub mod websocket_frames;

@@ -121,4 +121,12 @@ mod seeds {
             fuzz_targets::stream_events::check,
         );
     }
+
+    #[test]
+    fn websocket_frames() {
+        check_splits(
+            "fuzz/seeds/websocket_frames",
+            fuzz_targets::websocket_frames::check,
+        );
+    }
 }

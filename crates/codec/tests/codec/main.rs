@@ -7,3 +7,4 @@
 )]
 
 mod h2_peer;
+mod websocket_peer;
