@@ -27,4 +27,5 @@ pub const LABS: &[LabEntry] = &[
     lab::TRUTH,
     lab::HTTP2,
     lab::LLM,
+    lab::CHAT,
 ];

@@ -1,13 +1,15 @@
 //! Embedded targets: small servers for load tests that count the requests they receive. This crate
-//! contains the general labs (`sum`, `mqtt`, `truth`, `http2`, `llm`) and shared code for options,
-//! serving, counting, logging and stopping.
+//! contains the general labs (`sum`, `mqtt`, `truth`, `http2`, `llm`, `chat`) and shared code for
+//! options, serving, counting, logging and stopping.
 //!
-//! It shares no code with the rest of the workspace, so that its counts are independent of the
-//! engine's. Other crates add labs as a [`LabEntry`].
+//! It shares no code with the engine, so that its counts are independent of the engine's. One
+//! exception: `chat` reads and writes WebSocket frames with `codec`. Other crates add labs as a
+//! [`LabEntry`].
 
 #![forbid(unsafe_code)]
 
 mod body;
+mod chat;
 pub mod clock;
 pub mod draw;
 mod error;
@@ -95,8 +97,9 @@ pub const MQTT: LabEntry = mqtt::LAB;
 pub const TRUTH: LabEntry = truth::LAB;
 pub const HTTP2: LabEntry = http2::LAB;
 pub const LLM: LabEntry = llm::LAB;
+pub const CHAT: LabEntry = chat::LAB;
 
-pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH, HTTP2, LLM];
+pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH, HTTP2, LLM, CHAT];
 
 /// Runs a lab until SIGTERM or SIGINT, or until standard input closes if that is requested. This is
 /// the command `loadline lab NAME`.

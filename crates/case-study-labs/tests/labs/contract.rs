@@ -158,7 +158,7 @@ fn unknown_names_are_reported_with_known_ones() {
     };
     assert_eq!(
         text(start("smu", &LabOptions::default())),
-        r#"unknown lab "smu": the available labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth, http2, llm"#
+        r#"unknown lab "smu": the available labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth, http2, llm, chat"#
     );
     let extra = |name: &str| LabOptions {
         extra: vec![(name.to_owned(), String::new())],
@@ -238,7 +238,8 @@ fn prints_a_token_and_starts_nothing() {
             "mqtt",
             "truth",
             "http2",
-            "llm"
+            "llm",
+            "chat"
         ]
     );
 }

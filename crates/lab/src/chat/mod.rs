@@ -1,0 +1,74 @@
+//! The lab `chat`: a WebSocket server that echoes messages and broadcasts them to rooms, with
+//! delays and faults per connection, and its own counts and log. Frames are read and written by the
+//! crate `codec`, whose tests check it against other implementations.
+
+mod behaviour;
+mod connection;
+mod ledger;
+mod outbox;
+mod rooms;
+mod upgrade;
+
+use crate::own_server::LabState;
+use crate::random::seed_or_fresh;
+use crate::timer::Timer;
+use crate::{Bound, LabEntry, LabError, LabKind, LabOptions, own_server, plain_token};
+use behaviour::Behaviour;
+use ledger::ChatLedger;
+use rooms::Rooms;
+
+const NAME: &str = "chat";
+
+pub(crate) const LAB: LabEntry = LabEntry {
+    name: NAME,
+    help: "WebSocket server: /echo, /rooms/NAME, /slow, /refuse/STATUS, /wrong-accept, /proxy200; deflate=on, and as defaults of every URL's query: delay, drop, duplicate, reorder=SHARE, close-after=N code=N, ping=TIME, read=BYTES",
+    extra: behaviour::OPTIONS,
+    kind: LabKind::OwnLoop(bind),
+    token: plain_token,
+};
+
+struct ChatState {
+    /// Whether offered compression is accepted.
+    deflate: bool,
+    /// What connections do whose URL does not say otherwise.
+    behaviour: Behaviour,
+    seed: u64,
+    rooms: Rooms,
+    ledger: ChatLedger,
+    timer: Timer,
+}
+
+impl LabState for ChatState {
+    fn flush(&self) {
+        self.ledger.flush();
+    }
+
+    fn finish(&self) -> Result<(), LabError> {
+        self.ledger.finish()
+    }
+}
+
+fn bind(options: &LabOptions) -> Result<Bound, LabError> {
+    let deflate = options.read(NAME, "deflate", "off", |text| match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("use on or off".to_owned()),
+    })?;
+    let mut behaviour = Behaviour::default();
+    for (name, value) in &options.extra {
+        if name != "deflate" {
+            let set = behaviour.set(name, value);
+            set.map_err(|advice| options.refuse(NAME, name, advice))?;
+        }
+    }
+    let seed = seed_or_fresh(options.seed);
+    let state = ChatState {
+        deflate,
+        behaviour,
+        seed,
+        rooms: Rooms::default(),
+        ledger: ChatLedger::new(options.log.as_deref(), seed)?,
+        timer: Timer::start()?,
+    };
+    own_server::bind(options, "http", state, connection::serve)
+}
