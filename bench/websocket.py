@@ -123,8 +123,12 @@ def main() -> None:
     options = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    print(f"{version()}; {platform.platform()}; {os.cpu_count()} cores")
-    text, seconds = "x" * SIZE, options.seconds
+    tools = ((str(LOADLINE), "--version"), ("go", "version"), ("node", "--version"))
+    print("# " + ", ".join(version(*tool) for tool in tools))
+    print(f"# {platform.platform()}, {os.cpu_count()} cores")
+    seconds = options.seconds
+    # Artillery reads answers as JSON.
+    text = "'" + '{"text":"' + "x" * (SIZE - 11) + '"}' + "'"
     with tempfile.TemporaryDirectory() as temporary, chat(Path(temporary)) as port:
         folder = Path(temporary)
         go, fast = builders(folder)

@@ -226,8 +226,14 @@ pub async fn run(env: &Env, io: &UserIo, start: IterationStart) -> RequestOutcom
         .borrow_mut()
         .issued(begun, scenario.label, start.intended);
     let mut user = User::new(env, io, start);
-    let ops = user.run_ops(&scenario.ops, 0, scenario.ops.len());
-    let result = io.sockets.read_while(ops).await;
+    let result = {
+        let mut ops = std::pin::pin!(user.run_ops(&scenario.ops, 0, scenario.ops.len()));
+        std::future::poll_fn(|cx| {
+            io.sockets.read_idle(cx);
+            ops.as_mut().poll(cx)
+        })
+        .await
+    };
     io.sockets.close_all();
     let result = user.tell_script(result, &scenario.on_error).await;
     user.end_groups(&result);
@@ -369,8 +375,7 @@ impl<'a> User<'a> {
             at += 1;
             match op {
                 Op::Request(index) => self.request(*index).await?,
-                // The future is boxed, because it would enlarge every user.
-                Op::WebSocket(index) => Box::pin(self.websocket(*index)).await?,
+                Op::WebSocket(index) => self.websocket(*index).await?,
                 Op::Fork(fork) => {
                     at = fork.after;
                     // The future is boxed, because it cannot contain itself.

@@ -1,7 +1,7 @@
 //! Runs steps on WebSocket connections: opens them, sends and awaits messages, and records each
 //! step as an operation.
 
-use std::{borrow::Cow, cell::RefCell};
+use std::{borrow::Cow, cell::RefCell, task::Context};
 
 use measure::{
     Failure, Fault, Sample, Status,
@@ -36,16 +36,11 @@ use worker::{
 pub(super) struct OpenSockets(RefCell<Vec<(String, WebSocket)>>);
 
 impl OpenSockets {
-    /// Runs `steps`. Whenever they are polled, reads the connections that no step uses.
-    pub(super) async fn read_while<F: Future>(&self, steps: F) -> F::Output {
-        let mut steps = std::pin::pin!(steps);
-        std::future::poll_fn(|cx| {
-            for (_, socket) in self.0.borrow_mut().iter_mut() {
-                socket.read_idle(cx);
-            }
-            steps.as_mut().poll(cx)
-        })
-        .await
+    /// Reads the connections that no step uses. Called whenever the user is polled.
+    pub(super) fn read_idle(&self, cx: &mut Context<'_>) {
+        for (_, socket) in self.0.borrow_mut().iter_mut() {
+            socket.read_idle(cx);
+        }
     }
 
     /// Closes all connections.
@@ -154,17 +149,23 @@ impl User<'_> {
         }
     }
 
-    /// Runs a step on a connection.
+    /// Runs a step on a connection. The futures are boxed one by one, because they would enlarge
+    /// every user, and most users of WebSocket listen most of the time.
     pub(super) async fn websocket(&mut self, index: usize) -> Result<(), IterationAbort> {
         let step = &self.program.messages[index];
         match step.spec.action {
-            WebSocketAction::Listen(ns) => return self.listen(ns).await,
+            WebSocketAction::Listen(ns) => Box::pin(self.listen(ns)).await,
             WebSocketAction::Close(code) => {
-                self.close(step, code).await;
-                return Ok(());
+                Box::pin(self.close(step, code)).await;
+                Ok(())
             }
-            WebSocketAction::Send { .. } | WebSocketAction::Expect(_) => {}
+            WebSocketAction::Send { .. } | WebSocketAction::Expect(_) => {
+                Box::pin(self.messages(step)).await
+            }
         }
+    }
+
+    async fn messages(&mut self, step: &MessageStep) -> Result<(), IterationAbort> {
         let Some(label) = step.label else {
             return Ok(());
         };
