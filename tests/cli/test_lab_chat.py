@@ -151,6 +151,8 @@ def test_faults_are_repeatable_and_logged(start_lab, tmp_path: Path):
     for run in range(2):
         log = tmp_path / f"{run}.jsonl"
         lab = start_lab("chat", "--seed", 5, "--log", log)
+        for _ in range(run):
+            lab.stats()
         client = Client(lab.url, path)
         for number in range(40):
             client.send(str(number))

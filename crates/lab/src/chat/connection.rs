@@ -27,7 +27,7 @@ const SLOW_READS: u64 = 10;
 const SLOW_BUFFER: usize = 4096;
 
 /// Serves HTTP requests until one opens a WebSocket, and then that.
-pub(super) async fn serve(state: Arc<ChatState>, mut stream: TcpStream, number: u64) {
+pub(super) async fn serve(state: Arc<ChatState>, mut stream: TcpStream, _: u64) {
     let mut buffer = Vec::new();
     let accepted = upgrade::accept(&state, &mut stream, &mut buffer).await;
     let Ok(Some(session)) = accepted else {
@@ -36,6 +36,8 @@ pub(super) async fn serve(state: Arc<ChatState>, mut stream: TcpStream, number: 
     if session.behaviour.read.is_some() {
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&stream, SLOW_BUFFER);
     }
+    // HTTP requests on other connections must not change the numbers, on which faults depend.
+    let number = state.ledger.opened(&session.path, clock::monotonic_ns());
     let path: Arc<str> = session.path.as_str().into();
     let (outbox, outgoing) = unbounded_channel();
     let (read_half, write_half) = stream.into_split();
@@ -46,7 +48,7 @@ pub(super) async fn serve(state: Arc<ChatState>, mut stream: TcpStream, number: 
     if let Some(negotiated) = session.deflate {
         reader = reader.with_deflate(negotiated);
     }
-    let mut inbox = Inbox::open(state, session, number, outbox);
+    let mut inbox = Inbox::new(state, session, number, outbox);
     let received = inbox
         .receive(&mut reader, &read_half, buffer, &mut writer)
         .await;
@@ -105,14 +107,12 @@ impl Drop for Inbox {
 }
 
 impl Inbox {
-    fn open(
+    fn new(
         state: Arc<ChatState>,
         session: Session,
         connection: u64,
         outbox: UnboundedSender<Outgoing>,
     ) -> Self {
-        let now = clock::monotonic_ns();
-        state.ledger.opened(connection, &session.path, now);
         if let Some(room) = &session.room {
             state.rooms.join(room, connection, outbox.clone());
         }
@@ -145,6 +145,8 @@ impl Inbox {
         drop(first);
         loop {
             tokio::select! {
+                // A close frame may wait when writing fails.
+                biased;
                 ready = socket.readable() => ready?,
                 // The writer ends before the reader only if it cannot write.
                 _ = &mut *writer => return Ok(Closing::Lost),

@@ -97,14 +97,17 @@ impl ChatLedger {
         *by_status.entry(status).or_default() += 1;
     }
 
-    pub(super) fn opened(&self, connection: u64, path: &str, now_ns: u64) {
+    /// Counts a connection, and returns its number.
+    pub(super) fn opened(&self, path: &str, now_ns: u64) -> u64 {
         let mut totals = self.totals();
+        let connection = totals.opened;
         totals.opened += 1;
         totals.open += 1;
         totals.max_open = totals.max_open.max(totals.open);
         totals.paths.entry(path.to_owned()).or_default();
         drop(totals);
         self.log(|| json!({ "open": connection, "path": path, "at_ns": now_ns }));
+        connection
     }
 
     pub(super) fn closed(&self, connection: u64, closing: Closing, now_ns: u64) {
