@@ -45,7 +45,7 @@ impl Rooms {
         }
     }
 
-    /// Passes a message on to all members, with its sequence number as `seq` if it is a JSON object.
+    /// Passes a message on to all members. If it is a JSON object, `seq` is its number in the room.
     pub(super) fn publish(&self, room: &str, mut message: Message) -> Publication {
         let mut rooms = self.rooms();
         let room = rooms.entry(room.to_owned()).or_default();
