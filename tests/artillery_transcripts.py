@@ -26,6 +26,12 @@ def split_blocks(lines: list[str]) -> dict[str, list]:
     return {"phases": phases, "periods": [p.splitlines() for p in periods], "summary": summary.splitlines()}
 
 
+def summary_labels(stdout: str) -> list[str]:
+    """Returns the names in the summary of an unmasked transcript, in order."""
+    summary = stdout.split("Summary report @")[-1] if "Summary report @" in stdout else ""
+    return re.findall(r"(?m)^(\S.*?):(?: \.|$)", summary.split("Log file:")[0])
+
+
 def shape(value: object, path: str = "") -> set[str]:
     """Returns every key of a JSON tree with its type, ignoring the index of periods."""
     match value:

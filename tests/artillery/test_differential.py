@@ -6,42 +6,18 @@ keys are compared.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import fake_servers
 import pytest
 import wire_recorder
-from conftest import ROOT, Loadline
+from artillery_transcripts import summary_labels
+from conftest import Loadline
 
 pytestmark = pytest.mark.long
-
-FOLDER = ROOT / "bench/node"
-# Artillery, and a package that processors often use. Other packages are dependencies of Artillery.
-PINNED = ["artillery@2.0.21", "@faker-js/faker@8.4.1"]
-
-
-@pytest.fixture(scope="module")
-def artillery() -> Path:
-    """Returns the command of the original Artillery."""
-    command = FOLDER / "node_modules/.bin/artillery"
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    # Workers of a parallel session would install into the same folder.
-    with (FOLDER / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (command.exists() and (FOLDER / "node_modules/@faker-js/faker").exists()):
-            (FOLDER / ".npmrc").write_text("omit-lockfile-registry-resolved=true\n")
-            (FOLDER / "package.json").write_text('{ "private": true }\n')
-            install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *PINNED]
-            installed = subprocess.run(install, cwd=FOLDER, timeout=600, capture_output=True, text=True)
-            assert installed.returncode == 0, f"{PINNED} cannot be installed here: {installed.stderr}"
-    return command
-
 
 class Recorder(fake_servers.FakeServer):
     """Answers by path and records method, path and body of every request."""
@@ -405,7 +381,7 @@ def result_of(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict
             loadline.write(file, code)
         packages = loadline.folder / "node_modules"
         if not packages.exists():
-            packages.symlink_to(FOLDER / "node_modules")
+            packages.symlink_to(artillery.parents[1])
     else:
         config, steps = SCRIPTS[name]
     flow = "".join(f"      {line}\n" for line in steps.splitlines())
@@ -417,9 +393,7 @@ def result_of(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict
         if tool == "ours":
             run = loadline("artillery", *args)
         else:
-            environment = {**os.environ, "ARTILLERY_DISABLE_TELEMETRY": "1"}
-            command = [artillery, *map(str, args)]
-            run = subprocess.run(command, cwd=loadline.folder, capture_output=True, text=True, timeout=120, env=environment)
+            run = loadline.run(artillery, *args, timeout=120, env={"ARTILLERY_DISABLE_TELEMETRY": "1"})
     output = loadline.folder / f"{tool}.json"
     return {
         "code": run.returncode,
@@ -440,12 +414,6 @@ def run_both(loadline: Loadline, artillery: Path, name: str) -> tuple[dict, dict
         # In Artillery the last arrival of a phase races with the end of the phase.
         theirs = result_of("theirs", loadline, artillery, name)
     return theirs, ours
-
-
-def summary_labels(stdout: str) -> list[str]:
-    """Returns the names in the summary, in order."""
-    summary = stdout.split("Summary report @")[-1] if "Summary report @" in stdout else ""
-    return re.findall(r"(?m)^(\S.*?):(?: \.|$)", summary.split("Log file:")[0])
 
 
 @pytest.mark.parametrize("name", [*SCRIPTS, *PROCESSORS])
