@@ -1,7 +1,10 @@
 //! Counts Artillery's figures under Artillery's metric names: counters, sketches, times in whole
 //! milliseconds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use measure::{
     Fault,
@@ -9,7 +12,10 @@ use measure::{
     custom::{CustomKind, NameLimit},
 };
 
-use crate::{custom::CustomMetrics, error_names};
+use crate::{
+    custom::{CustomMetrics, RATE},
+    error_names,
+};
 
 const MS: u64 = 1_000_000;
 const INVALID_URL: &str = "Invalid URL - ";
@@ -21,6 +27,9 @@ pub struct Accumulator {
     namespace: String,
     /// Endpoint names by request step. Empty for steps without a name.
     endpoints: Vec<String>,
+    /// Host and port of request steps that open a WebSocket connection, empty if they are unknown.
+    /// `None` for other steps.
+    sockets: Vec<Option<String>>,
     apdex_ns: Option<u64>,
     extended: bool,
     /// Names of errors and custom metrics.
@@ -48,12 +57,40 @@ struct HotCounts {
     parts: [Sketch; 4],
     errors: BTreeMap<String, u64>,
     custom: CustomMetrics,
+    messages_sent: MessageCount,
+    messages_received: MessageCount,
     expected: BTreeMap<String, [u64; 2]>,
     /// Numbers of satisfied, tolerated and frustrated responses. `None` before the first response.
     apdex: Option<[u64; 3]>,
     counter_span: Option<(u64, u64)>,
     histogram_span: Option<(u64, u64)>,
     rate_span: Option<(u64, u64)>,
+}
+
+/// Number of messages, and the times of the first and the last one in milliseconds.
+#[derive(Default)]
+struct MessageCount {
+    n: u64,
+    span: Option<(u64, u64)>,
+}
+
+impl MessageCount {
+    fn count(&mut self, at: u64) {
+        self.n += 1;
+        widen(&mut self.span, at);
+    }
+
+    fn add_to(&self, part: &mut Tally, counter: &str, rate: &str) {
+        let Some((first, last)) = self.span else {
+            return;
+        };
+        let rate = format!("{RATE}websocket.{rate}");
+        let counter = format!("websocket.{counter}");
+        *part.counters.entry(counter).or_default() += self.n;
+        *part.counters.entry(rate.clone()).or_default() += self.n;
+        part.firsts.insert(rate.clone(), first);
+        part.lasts.insert(rate, last);
+    }
 }
 
 impl HotCounts {
@@ -116,6 +153,7 @@ impl Accumulator {
             scenarios,
             namespace: "plugins.metrics-by-endpoint".into(),
             endpoints,
+            sockets: Vec::new(),
             apdex_ns: apdex_ms.map(|ms| (ms * MS as f64) as u64),
             extended: false,
             urls: BTreeSet::new(),
@@ -137,21 +175,32 @@ impl Accumulator {
         self
     }
 
+    /// Sets the host and port of the request steps that open a WebSocket connection.
+    #[must_use]
+    pub fn sockets(mut self, sockets: Vec<Option<String>>) -> Accumulator {
+        self.sockets = sockets;
+        self
+    }
+
     fn endpoint(&self, step: u32) -> Option<&str> {
         let name = self.endpoints.get(step as usize)?;
         (!name.is_empty()).then_some(name)
     }
 
     fn error(&mut self, reason: Reason<'_>, step: Option<u32>) {
-        let mut name = error_names::error_name(&reason);
-        if name.starts_with(INVALID_URL) && !self.urls.contains(name) {
+        let socket = step.and_then(|step| self.sockets.get(step as usize)?.as_deref());
+        let mut name = match (reason, socket) {
+            (Reason::Fault(fault), Some(socket)) => error_names::connect_error(fault, socket),
+            _ => error_names::error_name(&reason),
+        };
+        if name.starts_with(INVALID_URL) && !self.urls.contains(&*name) {
             if self.urls.len() < MOST_URLS {
-                self.urls.insert(name.to_owned());
+                self.urls.insert(name.clone().into_owned());
             } else {
-                name = "Invalid URL";
+                name = Cow::Borrowed("Invalid URL");
             }
         }
-        let name = self.names.limited(CustomKind::Error, name);
+        let name = self.names.limited(CustomKind::Error, &name);
         *self
             .counts
             .errors
@@ -231,6 +280,8 @@ impl accumulator::Accumulator for Accumulator {
                 counts.requests += 1;
                 widen(&mut counts.rate_span, at);
             }
+            Event::MessageSent => counts.messages_sent.count(at),
+            Event::MessageReceived => counts.messages_received.count(at),
             Event::Head {
                 step,
                 status,
@@ -285,6 +336,9 @@ impl accumulator::Accumulator for Accumulator {
         let mut part = std::mem::take(&mut self.part);
         let counts_of_nothing = counts.of_nothing();
         counts.custom.add_to(&mut part);
+        let (sent, received) = (&counts.messages_sent, &counts.messages_received);
+        sent.add_to(&mut part, "messages_sent", "send_rate");
+        received.add_to(&mut part, "messages_received", "receive_rate");
         let mut add = |name: String, n: u64| {
             if n > 0 {
                 *part.counters.entry(name).or_default() += n;

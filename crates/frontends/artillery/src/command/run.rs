@@ -5,13 +5,14 @@ use std::{
     sync::Arc,
 };
 
-use engine::{EngineOptions, Prepared};
+use engine::{EngineOptions, Prepared, program::RequestStep};
 use formats::{Inputs, LoadErrors};
 use measure::accumulator;
 use plan::{
     Note, Plan,
     rng::{Purpose, Rng},
 };
+use serde_json::Value;
 use session::{Job, SharedMessageSink, ca_env, exports, inputs, live, memory};
 
 use super::{
@@ -286,18 +287,33 @@ fn accumulators(
         .map(|(i, scenario)| scenario.render(i))
         .collect();
     let naming = plugins.endpoints.clone().unwrap_or_default();
-    let endpoint = |step: &engine::program::RequestStep| {
+    let endpoint = |step: &RequestStep| {
         let name = step.spec.name.as_deref();
         naming.name(plan.target.expose(), step.spec.url_text.expose(), name)
     };
-    let steps = prepared.requests().iter();
-    let endpoints: Vec<String> = steps
-        .map(|step| endpoint(step).unwrap_or_default())
+    let steps = || prepared.requests().iter();
+    let counted = |step: &&RequestStep| step.spec.websocket.is_none();
+    let endpoints: Vec<String> = steps()
+        .map(|step| Some(step).filter(counted).and_then(endpoint))
+        .map(Option::unwrap_or_default)
         .collect();
+    let sockets: Vec<Option<String>> = steps().map(socket).collect();
     let apdex_ms = plugins.apdex_ms;
     let extended = plugins.extended_metrics;
     Ok(Arc::new(move || -> Box<dyn accumulator::Accumulator> {
         let frontend = Accumulator::new(scenarios.clone(), endpoints.clone(), apdex_ms);
-        Box::new(frontend.namespace(&naming.namespace).extended(extended))
+        let frontend = frontend.namespace(&naming.namespace).extended(extended);
+        Box::new(frontend.sockets(sockets.clone()))
     }))
+}
+
+/// Returns host and port of a step that opens a WebSocket connection, empty if they depend on
+/// variables. `None` for other steps.
+fn socket(step: &RequestStep) -> Option<String> {
+    step.spec.websocket.as_ref()?;
+    let text = step.spec.url.as_literal().and_then(Value::as_str);
+    let rest = text.and_then(|text| Some(text.split_once("://")?.1));
+    let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
+    let host = authority.map(|text| text.rsplit_once('@').map_or(text, |(_, host)| host));
+    Some(host.unwrap_or_default().to_owned())
 }

@@ -188,7 +188,7 @@ impl Observer for Screen {
             OutputLine::Error(reason) => {
                 if let Some(print) = self.print() {
                     self.sink.out(&error_text(
-                        error_names::error_name(&reason.reason()),
+                        &error_names::error_name(&reason.reason()),
                         print,
                     ));
                 }
