@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import fake_servers
+import fake_websocket
 import pytest
 from required_tools import tool_path
 
@@ -21,12 +22,16 @@ ROWS = {
     "`config.http.defaults`, and the older `config.defaults`": "defaults",
     "`config.http.cookieJarOptions`": "cookie-jar",
     "`config.tls`": "tls",
+    "`config.ws`": "websocket",
     "Items of `config.phases`": "phases",
     "`config.payload`": "payload",
     "`options` of a payload": "payload",
     "`config.plugins`": "plugins",
     "Items of `scenarios`, `before` and `after`": "scenarios",
     "Steps (in addition to every HTTP method of IANA's registry)": "steps",
+    "Steps with `engine: ws`": "websocket",
+    "`connect`": "websocket",
+    "`send` and `wait` with `capture` or `match`": "websocket",
     "With `loop`": "loop",
     "With `parallel`": "parallel",
     "With `think`": "think",
@@ -95,8 +100,9 @@ def test_script_of_a_row_runs(loadline, identity, name):
     loadline.write("helpers.js", HELPERS)
     for file, text in identity.items():
         loadline.write(file, text)
-    with fake_servers.RecordingServer(reply) as peer:
-        script = loadline.write("s.yml", (SCRIPTS / f"{name}.yml").read_text().replace("TARGET", peer.url))
+    with fake_servers.RecordingServer(reply) as peer, fake_websocket.WebSocketServer(fake_websocket.echo) as socket:
+        text = (SCRIPTS / f"{name}.yml").read_text().replace("TARGET", peer.url).replace("SOCKET", socket.url)
+        script = loadline.write("s.yml", text)
         flags = ["-e", "here"] if name == "config" else []
         done = loadline("artillery", "run", script, *flags)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -107,3 +113,7 @@ def test_script_of_a_row_runs(loadline, identity, name):
     assert created == completed
     if name == "capture":
         assert peer.lines[-1] == "GET /end/2/h7/p/b/e1"
+    if name == "websocket":
+        [asked] = socket.requests
+        assert (asked["x-id"], asked["sec-websocket-protocol"]) == ("h7", "soap")
+        assert asked[":path"].startswith("/chat?room=t")

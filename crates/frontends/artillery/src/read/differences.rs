@@ -159,6 +159,56 @@ pub const DIFFERENCES: &[Difference] = &[
         "the mean of the rates of all periods",
         "requests per second from the first request to the last",
     ),
+    differ(
+        "an error of the engine `ws`",
+        "counted twice: by message, and by code, by `Error: …` or as `undefined`",
+        "once, by message",
+    ),
+    differ(
+        "`ws`: a second message after the one that a step waited for",
+        "`Callback was already called` ends the whole run, exit 11",
+        "dropped and counted as unclaimed in the record, or received by the next waiting step",
+    ),
+    differ(
+        "`ws`: an empty message",
+        "`Empty response from WS server`",
+        "captured from like any other, so most captures fail",
+    ),
+    differ(
+        "`ws`: a message that is only an undefined variable",
+        "an empty text",
+        "`undefined`",
+    ),
+    differ(
+        "`ws`: the server closes the connection while a step waits",
+        "`response timeout` after the time limit",
+        "the user ends immediately with `WebSocket is not open: readyState 3 (CLOSED)`",
+    ),
+    differ(
+        "`ws`: the server does not answer the upgrade",
+        "hangs its virtual user forever",
+        "fails after 10 s or `config.timeout`",
+    ),
+    differ(
+        "`ws`: an undefined `function`",
+        "hangs its virtual user forever",
+        "an error is counted, and the virtual user continues, as in the HTTP engine",
+    ),
+    differ(
+        "`ws`: variables in `headers` and `subprotocols`",
+        "sent as written, or replaced once before the test",
+        "resolved per virtual user",
+    ),
+    differ(
+        "`ws`: a function that calls back with an error",
+        "the error is ignored",
+        "ends the virtual user, as in the HTTP engine",
+    ),
+    differ(
+        "`ws`: steps of other engines",
+        "`invalid_step` at run time",
+        "rejected with their position",
+    ),
     differ("Ctrl-C", "no summary, no `-o` file", "both, then exit 130"),
 ];
 

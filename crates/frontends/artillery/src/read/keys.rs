@@ -14,6 +14,10 @@ pub enum KeyLevel {
     Plugins,
     Scenario,
     Step,
+    WebSocket,
+    WebSocketStep,
+    Connect,
+    Message,
     CookieJar,
     FormData,
     Parallel,
@@ -62,8 +66,13 @@ const fn noted(level: KeyLevel, name: &'static str, cause: &'static str) -> Key 
     }
 }
 
-const NO_WS: &str =
-    "the engines ws and socketio are not supported yet: move these scenarios to a separate script";
+const NO_SOCKETIO: &str =
+    "the engine socketio is not supported yet: move these scenarios to a separate script";
+const OF_WS: &str = "only scenarios with `engine: ws` have this step";
+const NO_WS_PROXY: &str =
+    "proxies of WebSocket connections are not supported yet: remove it, or connect directly";
+const SET_IN_CONFIG: &str = "it applies to all connections here: set it in `config.ws`";
+const LIMIT_OF_CONNECT: &str = "a connection that is not open after `config.timeout` fails";
 
 pub const KEYS: &[Key] = &[
     yes(KeyLevel::Root, "config"),
@@ -91,15 +100,11 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Config, "ensure"),
     yes(KeyLevel::Config, "apdex"),
     yes(KeyLevel::Config, "fake-data"),
-    noted(
-        KeyLevel::Config,
-        "ws",
-        "no scenario uses the WebSocket engine",
-    ),
+    yes(KeyLevel::Config, "ws"),
     noted(
         KeyLevel::Config,
         "socketio",
-        "no scenario uses the Socket.IO engine",
+        "no scenario uses the engine socketio",
     ),
     noted(KeyLevel::Config, "bundling", "no files need to be bundled"),
     noted(
@@ -153,6 +158,32 @@ pub const KEYS: &[Key] = &[
         KeyLevel::Tls,
         "passphrase",
         "decrypt the key first: `openssl pkey -in KEY` prints the text for `key`",
+    ),
+    yes(KeyLevel::WebSocket, "subprotocols"),
+    yes(KeyLevel::WebSocket, "headers"),
+    yes(KeyLevel::WebSocket, "timeout"),
+    yes(KeyLevel::WebSocket, "perMessageDeflate"),
+    yes(KeyLevel::WebSocket, "rejectUnauthorized"),
+    yes(KeyLevel::WebSocket, "ca"),
+    yes(KeyLevel::WebSocket, "cert"),
+    yes(KeyLevel::WebSocket, "key"),
+    yes(KeyLevel::WebSocket, "servername"),
+    no(KeyLevel::WebSocket, "proxy", NO_WS_PROXY),
+    no(
+        KeyLevel::WebSocket,
+        "origin",
+        "write it as a header: `headers: { Origin: … }`",
+    ),
+    no(
+        KeyLevel::WebSocket,
+        "followRedirects",
+        "redirects are not followed: use the final address",
+    ),
+    noted(KeyLevel::WebSocket, "handshakeTimeout", LIMIT_OF_CONNECT),
+    noted(
+        KeyLevel::WebSocket,
+        "maxPayload",
+        "the maximum size of a message is fixed",
     ),
     yes(KeyLevel::Phase, "name"),
     yes(KeyLevel::Phase, "duration"),
@@ -220,17 +251,37 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Scenario, "beforeRequest"),
     yes(KeyLevel::Scenario, "afterResponse"),
     yes(KeyLevel::Scenario, "onError"),
-    no(KeyLevel::Scenario, "socketio", NO_WS),
-    no(KeyLevel::Scenario, "ws", NO_WS),
+    no(KeyLevel::Scenario, "socketio", NO_SOCKETIO),
     yes(KeyLevel::Step, "loop"),
     yes(KeyLevel::Step, "think"),
     yes(KeyLevel::Step, "log"),
     yes(KeyLevel::Step, "function"),
     yes(KeyLevel::Step, "parallel"),
-    no(KeyLevel::Step, "connect", NO_WS),
-    no(KeyLevel::Step, "send", NO_WS),
-    no(KeyLevel::Step, "wait", NO_WS),
-    no(KeyLevel::Step, "emit", NO_WS),
+    no(KeyLevel::Step, "connect", OF_WS),
+    no(KeyLevel::Step, "send", OF_WS),
+    no(KeyLevel::Step, "wait", OF_WS),
+    no(KeyLevel::Step, "emit", NO_SOCKETIO),
+    yes(KeyLevel::WebSocketStep, "connect"),
+    yes(KeyLevel::WebSocketStep, "send"),
+    yes(KeyLevel::WebSocketStep, "wait"),
+    yes(KeyLevel::WebSocketStep, "loop"),
+    yes(KeyLevel::WebSocketStep, "think"),
+    yes(KeyLevel::WebSocketStep, "log"),
+    yes(KeyLevel::WebSocketStep, "function"),
+    yes(KeyLevel::Connect, "target"),
+    yes(KeyLevel::Connect, "headers"),
+    yes(KeyLevel::Connect, "subprotocols"),
+    no(
+        KeyLevel::Connect,
+        "function",
+        "write the address with variables instead, like `connect: 'ws://HOST/{{ room }}'`",
+    ),
+    no(KeyLevel::Connect, "proxy", NO_WS_PROXY),
+    no(KeyLevel::Connect, "rejectUnauthorized", SET_IN_CONFIG),
+    no(KeyLevel::Connect, "perMessageDeflate", SET_IN_CONFIG),
+    yes(KeyLevel::Message, "payload"),
+    yes(KeyLevel::Message, "capture"),
+    yes(KeyLevel::Message, "match"),
     yes(KeyLevel::Parallel, "parallel"),
     yes(KeyLevel::Parallel, "limit"),
     yes(KeyLevel::FormData, "value"),
@@ -329,6 +380,7 @@ const LEVELS: &[(KeyLevel, &str)] = &[
     ),
     (KeyLevel::CookieJar, "`config.http.cookieJarOptions`"),
     (KeyLevel::Tls, "`config.tls`"),
+    (KeyLevel::WebSocket, "`config.ws`"),
     (KeyLevel::Phase, "Items of `config.phases`"),
     (KeyLevel::Payload, "`config.payload`"),
     (KeyLevel::CsvOptions, "`options` of a payload"),
@@ -340,6 +392,12 @@ const LEVELS: &[(KeyLevel, &str)] = &[
     (
         KeyLevel::Step,
         "Steps (in addition to every HTTP method of IANA's registry)",
+    ),
+    (KeyLevel::WebSocketStep, "Steps with `engine: ws`"),
+    (KeyLevel::Connect, "`connect`"),
+    (
+        KeyLevel::Message,
+        "`send` and `wait` with `capture` or `match`",
     ),
     (KeyLevel::Loop, "With `loop`"),
     (KeyLevel::Parallel, "With `parallel`"),

@@ -245,7 +245,9 @@ impl Translator<'_> {
 
 fn needs_target(scenario: &Scenario) -> bool {
     let mut requests = scenario.requests();
-    requests.any(|request| !request.url_text.expose().starts_with("http"))
+    requests.any(|request| {
+        request.websocket.is_none() && !request.url_text.expose().starts_with("http")
+    })
 }
 
 pub(super) fn cookie_rules() -> CookieRules {

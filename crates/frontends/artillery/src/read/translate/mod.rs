@@ -16,6 +16,7 @@ mod scenarios;
 mod steps;
 mod travel;
 mod variables;
+mod websocket;
 
 use std::{
     collections::BTreeSet,
@@ -59,6 +60,7 @@ struct Translator<'a> {
     /// Functions around each request of the current scenario.
     around: calls::Around,
     http2: http2::Http2Requests,
+    websocket: websocket::WebSocketSettings,
 }
 
 #[derive(Default)]
@@ -94,6 +96,7 @@ pub(super) fn translate(
         has_processor: false,
         around: calls::Around::default(),
         http2: http2::Http2Requests::default(),
+        websocket: websocket::WebSocketSettings::default(),
     };
     t.check_keys(&script.root, KeyLevel::Root);
     t.check_keys(config, KeyLevel::Config);
@@ -104,7 +107,8 @@ pub(super) fn translate(
     }
     let mut plugins = t.plugins(config);
     plugins.extended_metrics = t.extended_metrics(config);
-    let http = t.http(config);
+    let mut http = t.http(config);
+    t.websocket_settings(config, &mut http);
     let load = t.load(config);
     let payloads = t.payloads(config);
     let constants = t.config_variables(config);
@@ -113,6 +117,7 @@ pub(super) fn translate(
     let scenarios = t.scenarios(&script.root, config, &constants);
     let after = t.setup_or_teardown(&script.root, config, "after");
     t.check_uploads();
+    t.unused_websocket_settings(config);
     let target = t.target(config, scenarios.iter().chain(&before).chain(&after));
     let variables = t.variables(script, constants, &payloads);
     let name = script

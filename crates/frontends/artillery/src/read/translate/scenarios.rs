@@ -1,6 +1,6 @@
 //! Translates `scenarios`: names, weights, and `--scenario-name`.
 
-use plan::{Scenario, Step, Template, Variable};
+use plan::{Scenario, Step, Template, Variable, scenario::Call};
 use query::value;
 use regress::Regex;
 use serde_json::{Map, Value};
@@ -9,6 +9,9 @@ use super::{Translator, calls::Around};
 use crate::read::keys::KeyLevel;
 use crate::refusal;
 use formats::document::Node;
+
+/// Name of the engine for WebSocket.
+const WEBSOCKET: &str = "ws";
 
 impl Translator<'_> {
     pub(super) fn scenarios(
@@ -48,7 +51,7 @@ impl Translator<'_> {
                         name,
                         weight,
                         volume: None,
-                        on_error: self.calls(item.get("onError")),
+                        on_error: self.on_error(item, config),
                         steps: self.scenario(item, config, other.as_deref()),
                     }
                 }
@@ -77,13 +80,23 @@ impl Translator<'_> {
             name: Some(key.to_owned()),
             weight: 1,
             volume: None,
-            on_error: self.calls(node.get("onError")),
+            on_error: self.on_error(node, config),
             steps: self.scenario(node, config, None),
         })
     }
 
+    fn on_error(&mut self, node: &Node, config: &Node) -> Vec<Call> {
+        match engine(node, config).and_then(Node::as_str) {
+            Some(WEBSOCKET) => Vec::new(),
+            _ => self.calls(node.get("onError")),
+        }
+    }
+
     fn scenario(&mut self, node: &Node, config: &Node, other: Option<&str>) -> Vec<Step> {
         self.check_keys(node, KeyLevel::Scenario);
+        if engine(node, config).and_then(Node::as_str) == Some(WEBSOCKET) {
+            return self.websocket_scenario(node);
+        }
         if let Some(engine) = other_engine(node, config) {
             let name = engine.text();
             let what = "move its scenarios to a separate script";
@@ -92,7 +105,9 @@ impl Translator<'_> {
             });
             self.findings.problem(
                 engine.mark,
-                format!("the engine `{name}` is not supported yet, only http: {what}{other}"),
+                format!(
+                    "the engine `{name}` is not supported yet, only http and ws: {what}{other}"
+                ),
             );
             return Vec::new();
         }
@@ -210,9 +225,14 @@ impl Translator<'_> {
     }
 }
 
-fn other_engine<'n>(scenario: &'n Node, config: &'n Node) -> Option<&'n Node> {
+fn engine<'n>(scenario: &'n Node, config: &'n Node) -> Option<&'n Node> {
     let engine = scenario.get("engine").or_else(|| config.get("engine"));
-    engine.filter(|engine| engine.is_truthy() && engine.as_str() != Some("http"))
+    engine.filter(|engine| engine.is_truthy())
+}
+
+fn other_engine<'n>(scenario: &'n Node, config: &'n Node) -> Option<&'n Node> {
+    let is_supported = |engine: &&Node| matches!(engine.as_str(), Some("http" | WEBSOCKET));
+    engine(scenario, config).filter(|engine| !is_supported(engine))
 }
 
 fn matching(items: &[Node], wanted: &str) -> Vec<usize> {

@@ -16,6 +16,9 @@ use formats::{
     nearest::nearest,
 };
 
+/// Steps that all engines have.
+const COMMON_STEPS: [&str; 4] = ["loop", "think", "log", "function"];
+
 impl Translator<'_> {
     pub(super) fn steps(&mut self, node: &Node) -> Vec<Step> {
         let Some(items) = node.as_list() else {
@@ -48,6 +51,9 @@ impl Translator<'_> {
             .iter()
             .find_map(|kind| node.entry(kind))
             .unwrap_or(first);
+        if self.websocket.is_active && !COMMON_STEPS.contains(&kind.key.as_str()) {
+            return self.websocket_step(kind);
+        }
         if let Some(Support::No(what_to_do)) =
             keys::find(KeyLevel::Step, &kind.key).map(|key| key.support)
         {

@@ -5,6 +5,7 @@ mod prepare;
 mod refused;
 mod requests;
 mod steps;
+mod websocket;
 
 use formats::LoadErrors;
 use frontend_artillery::{plugins::Plugins, translate_text};
