@@ -19,6 +19,7 @@ from conftest import Loadline
 
 pytestmark = pytest.mark.long
 
+
 class Recorder(fake_servers.FakeServer):
     """Answers by path and records method, path and body of every request."""
 

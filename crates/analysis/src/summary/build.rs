@@ -22,6 +22,15 @@ use crate::{
 };
 use record::{EventKind, LabelTotals, Model, Run, RunState, Truncation, units};
 
+/// Groups of labels that are shown as endpoints.
+const ENDPOINTS: [LabelGroup; 5] = [
+    LabelGroup::Request,
+    LabelGroup::Mqtt,
+    LabelGroup::WebSocket,
+    LabelGroup::Script,
+    LabelGroup::Custom,
+];
+
 pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
     let all = run.totals.label(label::ALL);
     let elapsed_ns = elapsed_ns(run);
@@ -70,13 +79,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         mocks: super::mocks::rows(run),
         nodes: run.nodes.clone(),
         all: row_of_all(run, &all_label, &all, elapsed_ns),
-        labels: rows(&[
-            LabelGroup::Request,
-            LabelGroup::Mqtt,
-            LabelGroup::WebSocket,
-            LabelGroup::Script,
-            LabelGroup::Custom,
-        ]),
+        labels: rows(&ENDPOINTS),
         iterations: rows(&[LabelGroup::Iteration]),
         transactions: rows(&[LabelGroup::Transaction]),
         percentiles: Vec::new(),
