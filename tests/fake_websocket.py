@@ -72,6 +72,13 @@ class WebSocketServer(fake_servers.FakeServer):
         self.of_peer = serve
         self.upgrade = upgrade or (lambda key: f"101 Switching\r\n{UPGRADE}Sec-WebSocket-Accept: {accept(key)}")
         self.requests: list[dict[str, str]] = []
+        self.failed: list[AssertionError] = []
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        # An assertion in a thread of the server fails the test, unless the test itself failed.
+        if self.failed and error[0] is None:
+            raise self.failed[0]
 
     def _upgrade(self, connection: socket.socket) -> None:
         stream = connection.makefile("rb")
@@ -83,7 +90,10 @@ class WebSocketServer(fake_servers.FakeServer):
         headers[":path"] = request.split()[1]
         self.requests.append(headers)
         connection.sendall(f"HTTP/1.1 {self.upgrade(headers['sec-websocket-key'])}\r\n\r\n".encode())
-        self.of_peer(Peer(connection, headers))
+        try:
+            self.of_peer(Peer(connection, headers))
+        except AssertionError as error:
+            self.failed.append(error)
         connection.close()
 
 

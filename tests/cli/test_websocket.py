@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 
+import fake_servers
 import pytest
 from fake_websocket import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, UPGRADE, Peer, WebSocketServer, accept, close, echo, frame
 
@@ -85,25 +85,79 @@ def test_frames_may_be_split_anywhere(loadline):
     assert summary["websocket"]["pings"] == 1
 
 
-def test_pings_are_answered_during_pauses_and_requests(loadline):
-    answered = threading.Event()
+@pytest.mark.parametrize("pause", ["websocket: { listen: 3s }", "think: 3s", "get: SILENT"])
+def test_connection_is_read_during_each_wait(loadline, pause):
+    """Pings are answered one after the other, and not only when the wait is over."""
 
     def serve(peer: Peer) -> None:
-        peer.send(frame(PING, "are you there"), frame(TEXT, "nobody waits for this"))
-        assert peer.receive() == (PONG, b"are you there")
-        answered.set()
+        assert peer.receive() == (TEXT, b"hello")
+        peer.send(frame(TEXT, "welcome"))
+        for word in (b"one", b"two"):
+            peer.send(frame(PING, word), frame(TEXT, "no step waits for this"))
+            assert peer.receive() == (PONG, word)
         assert peer.receive() == (CLOSE, b"\x03\xe8")
+
+    with WebSocketServer(serve) as server, fake_servers.FakeServer(fake_servers.never_answer) as silent:
+        steps = f"""
+  - websocket: {{ connect: /live }}
+  - websocket: {{ send: hello, expect: welcome }}
+  - {pause.replace("SILENT", silent.url)}
+http: {{ timeout: 3s }}
+"""
+        summary = run(loadline, server, steps)
+        server.wait_until_served()
+    websocket = summary["websocket"]
+    assert (websocket["pings"], websocket["unclaimed"], websocket["closed_here"]) == (2, 2, 1)
+
+
+def test_replies_are_kept_while_a_loop_sends(loadline):
+    steps = """
+  - websocket: { connect: /live }
+  - loop: { count: 400, steps: [ websocket: { send: x } ] }
+  - websocket: { expect: { text: x, count: 400, within: 20s } }
+"""
+    with WebSocketServer(echo) as server:
+        summary = run(loadline, server, steps)
+    assert counts(summary) == {"CONNECT /live": 1, "SEND /live": 400, "EXPECT /live": 1}
+    assert (summary["requests"]["ok"], summary["websocket"]["unclaimed"]) == (402, 0)
+    row = next(row for row in summary["labels"] if row["text"] == "EXPECT /live")
+    # A frame of the server has a head of 2 bytes.
+    assert row["bytes_in"] == 400 * 3
+
+
+def test_once_shows_each_message(loadline):
+    def serve(peer: Peer) -> None:
+        peer.receive()
+        peer.send(frame(TEXT, "busy"), frame(TEXT, "later"))
+        peer.receive()
 
     steps = """
   - websocket: { connect: /live }
-  - websocket: { listen: 500ms }
+  - websocket: { send: hello, expect: busy }
+  - websocket: { expect: { text: done, within: 100ms } }
 """
     with WebSocketServer(serve) as server:
+        plan = loadline.write("plan.yml", f"loadline: 1\ntarget: {server.url}\nload: {{ rate: 10/s, duration: 100ms }}\nsteps:{steps}")
+        once = loadline("run", plan, "--once")
+        assert "> hello" in once.stdout
+        assert "< busy" in once.stdout
+        assert "< later" in once.stdout, "what came instead of the expected message"
+        loadline("run", plan)
+        assert [error["body"] for error in first_errors(loadline)] == ["later"]
+        loadline.write("plan.yml", plan.read_text() + "excerpts: false\n")
+        loadline("run", plan)
+        assert [error.get("body") for error in first_errors(loadline)] == [None]
+
+
+def test_messages_count_for_goodput(loadline):
+    steps = """
+  - websocket: { connect: /live }
+  - loop: { count: 9, steps: [ websocket: { send: x, expect: {} } ] }
+criteria: [ 'goodput(response < 30s) > 99%' ]
+"""
+    with WebSocketServer(echo) as server:
         summary = run(loadline, server, steps)
-        server.wait_until_served()
-    assert answered.is_set()
-    websocket = summary["websocket"]
-    assert (websocket["pings"], websocket["unclaimed"], websocket["closed_here"]) == (1, 1, 1)
+    assert [one["judgement"] for one in summary["criteria"]] == ["PASS"], summary["criteria"]
 
 
 def test_request_offers_what_the_plan_says(loadline):
@@ -137,6 +191,11 @@ def test_request_offers_what_the_plan_says(loadline):
     assert "sec-websocket-protocol" not in second
     assert causes(summary) == {"not a WebSocket server: bad upgrade": 1}
     assert counts(summary) == {"CONNECT /live": 1, "SEND /live": 1, "CONNECT /other": 1}
+
+
+def first_errors(loadline) -> list[dict]:
+    lines = (loadline.folder / ".loadline/runs/last/events.jsonl").read_text().splitlines()
+    return [event["error"] for event in map(json.loads, lines) if event.get("error")]
 
 
 REFUSALS = {
@@ -217,23 +276,26 @@ def test_close_codes_and_lost_connections(loadline):
     assert (websocket["closed_by_server"], websocket["lost"]) == ({"1000": 1, "1005": 1, "1011": 1}, 1)
     codes = next(row for row in summary["labels"] if row["text"] == "SEND /live")["codes"]
     assert codes == {"websocket:1000": 1, "websocket:1005": 1, "websocket:1006": 1, "websocket:1011": 1}
-    events = [json.loads(line) for line in (loadline.folder / ".loadline/runs/last/events.jsonl").read_text().splitlines()]
-    details = [event["error"]["detail"] for event in events if event.get("error")]
+    details = [error["detail"] for error in first_errors(loadline)]
     assert "SEND /live: websocket:1011 no capacity" in details
 
 
 def test_flood_of_pings_does_not_stop_a_run(loadline):
+    pongs = []
+
     def serve(peer: Peer) -> None:
         peer.receive()
         peer.send(frame(PING, "x" * 125) * 20_000)
         peer.send(frame(TEXT, "still here"))
-        while peer.receive() is not None:
-            pass
+        while (received := peer.receive()) is not None and received[0] == PONG:
+            pongs.append(received[1])
 
     with WebSocketServer(serve) as server:
         summary = run(loadline, server, STEPS.replace("within: 2s", "text: still here"))
+        server.wait_until_served()
     assert summary["requests"]["ok"] == 2
     assert summary["websocket"]["pings"] == 20_000
+    assert pongs == [b"x" * 125] * 20_000
 
 
 def test_binary_messages_and_timeouts(loadline):
@@ -267,7 +329,7 @@ def test_binary_messages_and_timeouts(loadline):
             "- websocket: { connect: /, headers: { Sec-WebSocket-Protocol: a } }",
             "`Sec-WebSocket-Protocol` is sent by the client itself: write `subprotocols: [NAME]`",
         ),
-        ("- websocket: { send: a, capture: { b: $.c } }", "`capture` belongs into `expect`, or to `connect` for headers"),
+        ("- websocket: { send: a, capture: { b: $.c } }", "put `capture` in `expect`, or in `connect` for headers"),
         ("- websocket: { connect: /, deflate: yes please }", "`deflate: yes please` must be off, each-message or full"),
         ("- websocket: { send: { yaml: a } }", "unknown key `yaml`: `send` knows json, text"),
     ],

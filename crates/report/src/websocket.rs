@@ -17,7 +17,7 @@ pub fn facts(summary: &Summary) -> Vec<Fact> {
         ("lost connections", some(websocket.lost)),
         ("refused upgrades", some(websocket.refused)),
         ("messages", Some(messages(websocket))),
-        ("not waited for", some(websocket.unclaimed)),
+        ("unclaimed", some(websocket.unclaimed)),
         ("pings answered", some(websocket.pings)),
     ])
 }

@@ -1,7 +1,7 @@
 //! Validates a run before any traffic: plan, hosts, memory, descriptors, ports, and criteria that
 //! can never be evaluated.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use engine::{EngineOptions, Prepared, SPARE_DESCRIPTORS};
 use measure::Label;
@@ -387,10 +387,27 @@ impl Ready {
     }
 }
 
+/// Returns the number of connections that a user may have at a time: one for requests, and each
+/// WebSocket connection.
+fn connections_of_user(plan: &Plan) -> u64 {
+    let of_scenario = |scenario: &plan::Scenario| {
+        let requests = scenario.requests();
+        let (sockets, others): (Vec<_>, Vec<_>) =
+            requests.partition(|request| request.websocket.is_some());
+        let names = sockets
+            .iter()
+            .filter_map(|request| request.websocket.as_ref());
+        let names: BTreeSet<&str> = names.map(|socket| socket.connection.as_str()).collect();
+        names.len() as u64 + u64::from(!others.is_empty())
+    };
+    let of_scenarios = plan.scenarios().iter().map(of_scenario);
+    of_scenarios.max().unwrap_or(1).max(1)
+}
+
 /// Returns an error if there are too few file descriptors for the plan.
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
-        (_, plan::Load::Closed { users, .. }) => u64::from(*users),
+        (_, plan::Load::Closed { users, .. }) => u64::from(*users) * connections_of_user(plan),
         // The limit of a pool is a maximum, which low rates never reach.
         (plan::PoolPolicy::Shared(n), _)
             if plan.peak_rate().is_some_and(|rate| rate > f64::from(*n)) =>

@@ -441,6 +441,7 @@ impl Worker {
         let now = self.clock.now();
         self.sample_levels(now);
         self.sample_levels(now);
+        self.note_open_connections();
         self.recorder.borrow_mut().finish(now);
         self.hand_over();
     }
@@ -455,12 +456,14 @@ impl Worker {
         self.common.pulse.beat();
         self.apply_stop(now_ns);
         self.recorder.borrow_mut().advance(now_ns);
-        {
-            let run = &mut self.recorder.borrow_mut().run;
-            run.connections = self.open.get();
-            run.websocket.open = self.websockets.get();
-        }
+        self.note_open_connections();
         self.hand_over();
+    }
+
+    fn note_open_connections(&self) {
+        let run = &mut self.recorder.borrow_mut().run;
+        run.connections = self.open.get();
+        run.websocket.open = self.websockets.get();
     }
 
     /// Applies a pending stop request and returns its urgency. Every path that can observe a stop

@@ -31,7 +31,7 @@ function items(one: WebSocketCounts): [string, string][] {
       "messages",
       `${count(one.sent)} sent (${bytes(one.bytes_sent)}), ${count(one.received)} received (${bytes(one.bytes_received)})`,
     ],
-    ["not waited for", some(one.unclaimed)],
+    ["unclaimed", some(one.unclaimed)],
     ["pings answered", some(one.pings)],
   ];
 }

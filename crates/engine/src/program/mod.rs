@@ -276,17 +276,20 @@ impl Program {
     /// Returns the number of requests per iteration of the largest scenario, at least one.
     #[must_use]
     pub fn requests_of_user(&self) -> u64 {
-        let of_scenarios = self.scenarios.iter().map(|s| fixed_requests(&s.ops));
+        let is_timed = |index: usize| self.messages[index].label.is_some();
+        let of_scenarios = self.scenarios.iter();
+        let of_scenarios = of_scenarios.map(|s| fixed_requests(&s.ops, &is_timed));
         of_scenarios.max().unwrap_or(1).max(1)
     }
 }
 
-fn fixed_requests(ops: &[Op]) -> u64 {
+fn fixed_requests(ops: &[Op], is_timed: &dyn Fn(usize) -> bool) -> u64 {
     let mut factors = vec![1u64];
     let mut sum = 0u64;
     for op in ops {
         let factor = factors.last().copied().unwrap_or(1);
         match op {
+            Op::WebSocket(index) if !is_timed(*index) => {}
             Op::Request(_) | Op::WebSocket(_) => sum = sum.saturating_add(factor),
             Op::Enter(enter) => {
                 let times = match &enter.count {

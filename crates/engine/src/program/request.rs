@@ -250,10 +250,11 @@ fn request_target(
 /// Returns the URL of the request that opens a WebSocket connection.
 fn http_url(text: String) -> String {
     let http = [("ws://", "http://"), ("wss://", "https://")];
-    let known = http
-        .into_iter()
-        .find(|(scheme, _)| text.starts_with(scheme));
-    match known {
+    let begins = |scheme: &str| {
+        let start = text.get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    match http.into_iter().find(|(scheme, _)| begins(scheme)) {
         Some((scheme, http)) => format!("{http}{}", &text[scheme.len()..]),
         None => text,
     }

@@ -77,6 +77,24 @@ impl User<'_> {
     }
 }
 
+impl User<'_> {
+    /// Creates the details of a failed step on a WebSocket connection, with the beginning of the
+    /// last message.
+    pub(super) fn message_detail(&self, detail: String, last: &[u8]) -> FailureDetail {
+        let values = Values::from_vars(&self.vars);
+        let values = values.filter(|_| !self.program.without_excerpts && !last.is_empty());
+        let body = values.and_then(|values| {
+            let text = String::from_utf8_lossy(last);
+            values.render(&text, |text| self.hidden(text), EXCERPT, 0)
+        });
+        FailureDetail {
+            detail,
+            found: Vec::new(),
+            body,
+        }
+    }
+}
+
 /// Returns details without excerpts, because excerpts may contain captured values.
 fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDetail {
     let spec = &ongoing.step.spec;

@@ -228,11 +228,7 @@ pub async fn run(env: &Env, io: &UserIo, start: IterationStart) -> RequestOutcom
     let mut user = User::new(env, io, start);
     let result = {
         let mut ops = std::pin::pin!(user.run_ops(&scenario.ops, 0, scenario.ops.len()));
-        std::future::poll_fn(|cx| {
-            io.sockets.read_idle(cx);
-            ops.as_mut().poll(cx)
-        })
-        .await
+        std::future::poll_fn(|cx| io.sockets.poll_steps(ops.as_mut(), cx)).await
     };
     io.sockets.close_all();
     let result = user.tell_script(result, &scenario.on_error).await;
@@ -328,7 +324,10 @@ pub async fn once(env: &Env, io: &UserIo) -> Result<Map<String, Value>, String> 
     };
     let mut user = User::new(env, io, start);
     let ended = match env.program.scenarios.first() {
-        Some(scenario) => user.run_ops(&scenario.ops, 0, scenario.ops.len()).await,
+        Some(scenario) => {
+            let mut ops = std::pin::pin!(user.run_ops(&scenario.ops, 0, scenario.ops.len()));
+            std::future::poll_fn(|cx| io.sockets.poll_steps(ops.as_mut(), cx)).await
+        }
         None => Ok(()),
     };
     io.sockets.close_all();
@@ -433,10 +432,13 @@ impl<'a> User<'a> {
         if self.io.limit.is_aborted() {
             return Err(IterationAbort::Fault(Fault::Unfinished, None));
         }
+        // This is no pause of the scenario, so messages that arrive now are kept for the next step.
+        self.io.sockets.is_reading.set(false);
         if !tokio::task::coop::has_budget_remaining() {
             tokio::task::yield_now().await;
         }
         tokio::task::coop::consume_budget().await;
+        self.io.sockets.is_reading.set(true);
         Ok(())
     }
 

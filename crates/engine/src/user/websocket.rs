@@ -1,7 +1,12 @@
 //! Runs steps on WebSocket connections: opens them, sends and awaits messages, and records each
 //! step as an operation.
 
-use std::{borrow::Cow, cell::RefCell, task::Context};
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use measure::{
     Failure, Fault, Sample, Status,
@@ -25,33 +30,63 @@ use codec::{Response, content::Unpacking, websocket::Offer};
 use worker::{
     OutputLine,
     client::{
-        Agent, Built, Call,
+        Agent, Built, Call, EXCERPT,
         websocket::{Claim, Message, UpgradeRequest, WebSocket},
     },
     step_trace::{RequestTrace, StepTrace},
 };
 
 /// Open WebSocket connections of an iteration, by name. The one that a step uses is taken out.
-#[derive(Debug, Default)]
-pub(super) struct OpenSockets(RefCell<Vec<(String, WebSocket)>>);
+#[derive(Debug)]
+pub(super) struct OpenSockets {
+    open: RefCell<Vec<(String, WebSocket)>>,
+    /// Whether connections that no step uses are read.
+    pub(super) is_reading: Cell<bool>,
+}
+
+impl Default for OpenSockets {
+    fn default() -> Self {
+        OpenSockets {
+            open: RefCell::default(),
+            is_reading: Cell::new(true),
+        }
+    }
+}
 
 impl OpenSockets {
-    /// Reads the connections that no step uses. Called whenever the user is polled.
-    pub(super) fn read_idle(&self, cx: &mut Context<'_>) {
-        for (_, socket) in self.0.borrow_mut().iter_mut() {
-            socket.read_idle(cx);
+    /// Polls the user's steps, and reads the connections that no step uses.
+    pub(super) fn poll_steps<F: Future>(
+        &self,
+        steps: Pin<&mut F>,
+        cx: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        // Messages that arrived during a pause are not for the step after it.
+        self.read_idle(cx);
+        let polled = steps.poll(cx);
+        if polled.is_pending() {
+            // A step may just have returned its connection, which nothing watches yet.
+            self.read_idle(cx);
+        }
+        polled
+    }
+
+    fn read_idle(&self, cx: &mut Context<'_>) {
+        if self.is_reading.get() {
+            for (_, socket) in self.open.borrow_mut().iter_mut() {
+                socket.read_idle(cx);
+            }
         }
     }
 
     /// Closes all connections.
     pub(super) fn close_all(&self) {
-        for (_, socket) in self.0.take() {
+        for (_, socket) in self.open.take() {
             socket.close_in_background();
         }
     }
 
     fn take(&self, name: &str) -> Option<WebSocket> {
-        let mut open = self.0.borrow_mut();
+        let mut open = self.open.borrow_mut();
         let at = open.iter().position(|(known, _)| known == name)?;
         Some(open.swap_remove(at).1)
     }
@@ -61,7 +96,7 @@ impl OpenSockets {
         if let Some(earlier) = self.take(name) {
             earlier.close_in_background();
         }
-        let mut open = self.0.borrow_mut();
+        let mut open = self.open.borrow_mut();
         if open.capacity() == 0 {
             // Most users have one.
             open.reserve_exact(1);
@@ -80,12 +115,12 @@ struct Messages {
     bytes_in: u64,
     /// Close code, if the server closed the connection.
     code: Option<u16>,
-    /// What the server said when it closed the connection.
+    /// The reason in the server's close frame.
     close_reason: String,
     /// What was sent, for the trace.
     sent: Option<String>,
-    /// The last expected message, or the last other one.
-    last: Option<String>,
+    /// The beginning of the last message, whether a step waited for it or not.
+    last: Vec<u8>,
 }
 
 impl User<'_> {
@@ -155,10 +190,7 @@ impl User<'_> {
         let step = &self.program.messages[index];
         match step.spec.action {
             WebSocketAction::Listen(ns) => Box::pin(self.listen(ns)).await,
-            WebSocketAction::Close(code) => {
-                Box::pin(self.close(step, code)).await;
-                Ok(())
-            }
+            WebSocketAction::Close(code) => Box::pin(self.close(step, code)).await,
             WebSocketAction::Send { .. } | WebSocketAction::Expect(_) => {
                 Box::pin(self.messages(step)).await
             }
@@ -175,7 +207,9 @@ impl User<'_> {
             .as_ref()
             .and_then(|expected| expected.within_ns);
         let limit_ns = limit_ns.or(self.program.http.timeouts.total_ns);
-        let deadline = limit_ns.map_or(worker::deadlines::NEVER, |ns| operation.started_ns + ns);
+        let deadline = limit_ns.map_or(worker::deadlines::NEVER, |ns| {
+            operation.started_ns.saturating_add(ns)
+        });
         self.worker
             .deadlines
             .borrow_mut()
@@ -184,8 +218,10 @@ impl User<'_> {
         let result = match self.io.sockets.take(&step.spec.connection) {
             None => Err(Fault::WebSocket(WebSocketFault::NotConnected)),
             Some(mut socket) => {
+                let received_before = socket.bytes_received();
                 let result = self.exchange_messages(step, &mut socket, &mut messages);
                 let result = result.await;
+                messages.bytes_in = socket.bytes_received() - received_before;
                 messages.code = socket.ended().and_then(|end| end.code);
                 messages.close_reason = socket.close_reason().to_owned();
                 self.io.sockets.put(&step.spec.connection, socket);
@@ -197,8 +233,8 @@ impl User<'_> {
         }
         self.end(operation, messages.done_ns);
         let (ended, result) = match result {
-            Ok(Received::Expected) => (RequestOutcome::Ok, Ok(())),
-            Ok(Received::CaptureFailed) => (
+            Ok(ExpectResult::Expected) => (RequestOutcome::Ok, Ok(())),
+            Ok(ExpectResult::CaptureFailed) => (
                 RequestOutcome::Failed(Failure::Capture),
                 Err(IterationAbort::Capture),
             ),
@@ -218,11 +254,13 @@ impl User<'_> {
         step: &MessageStep,
         socket: &mut WebSocket,
         messages: &mut Messages,
-    ) -> Result<Received, Fault> {
+    ) -> Result<ExpectResult, Fault> {
         let io = self.io;
-        if step.uses_sequence && step.payload.is_some() {
-            let number = socket.next_sequence();
-            self.vars.set(SEQUENCE, Value::from(number));
+        if step.uses_sequence {
+            if step.payload.is_some() {
+                socket.next_sequence();
+            }
+            self.vars.set(SEQUENCE, Value::from(socket.sequence()));
         }
         if let Some(payload) = &step.payload {
             let value = payload.eval(&self.vars, &mut self.rng);
@@ -247,7 +285,7 @@ impl User<'_> {
             messages.first_write_ns = Some(self.worker.clock.now());
         }
         let Some(expected) = &step.expected else {
-            return Ok(Received::Expected);
+            return Ok(ExpectResult::Expected);
         };
         let mut waiting = AwaitedMessages {
             left: expected.count,
@@ -261,9 +299,9 @@ impl User<'_> {
         let failed_capture = waiting.failed_capture;
         messages.done_ns = done_ns;
         Ok(if failed_capture {
-            Received::CaptureFailed
+            ExpectResult::CaptureFailed
         } else {
-            Received::Expected
+            ExpectResult::Expected
         })
     }
 
@@ -282,19 +320,17 @@ impl User<'_> {
         slept.map_err(|_| IterationAbort::Fault(Fault::Unfinished, None))
     }
 
-    async fn close(&mut self, step: &MessageStep, code: u16) {
+    async fn close(&mut self, step: &MessageStep, code: u16) -> Result<(), IterationAbort> {
         let Some(socket) = self.io.sockets.take(&step.spec.connection) else {
-            return;
+            return Ok(());
         };
-        let now = self.worker.clock.now();
-        let deadline = self.program.http.timeouts.total_ns;
-        let deadline = deadline.map_or(worker::deadlines::NEVER, |ns| now + ns);
-        let limit = &self.io.limit;
-        self.worker.deadlines.borrow_mut().limit(limit, deadline);
-        socket.close(code, limit).await;
-        limit.disarm();
+        let is_closed = socket.close(code, &self.io.limit).await;
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, 0);
+        match is_closed {
+            true => Ok(()),
+            false => Err(IterationAbort::Fault(Fault::Unfinished, None)),
+        }
     }
 
     fn record_messages(
@@ -317,18 +353,20 @@ impl User<'_> {
             bytes_out: messages.bytes_out,
             bytes_in: messages.bytes_in,
         };
-        self.worker.recorder.borrow_mut().sample(&sample);
+        let mut recorder = self.worker.recorder.borrow_mut();
+        recorder.sample(&sample);
+        self.count_good(&mut recorder, &sample, None);
+        drop(recorder);
         let verb = step.spec.verb().unwrap_or_default();
         let reason = match ended {
             RequestOutcome::Ok => None,
             RequestOutcome::Failed(failure) => Some(failure.to_string()),
             RequestOutcome::Unanswered(fault) => Some(fault.text().to_owned()),
         };
-        let said = |status| format!(": {status} {}", messages.close_reason);
-        let more = sample.status.map_or_else(String::new, said);
+        let more = self.close_text(sample.status, &messages.close_reason);
         self.record_first(&sample, || {
-            let text = format!("{verb} {}{}", step.spec.label, more.trim_end());
-            self.hidden(text).into()
+            let detail = self.hidden(format!("{verb} {}{more}", step.spec.label));
+            self.message_detail(detail, &messages.last)
         });
         if self.worker.common.walks {
             let trace = RequestTrace {
@@ -338,8 +376,8 @@ impl User<'_> {
                 status: None,
                 took_ns: messages.done_ns.saturating_sub(operation.started_ns),
                 found: Vec::new(),
-                failed: reason.map(|reason| self.hidden(format!("{reason}{}", more.trim_end()))),
-                body: messages.last.clone().map(|text| self.hidden(text)),
+                failed: reason.map(|reason| self.hidden(format!("{reason}{more}"))),
+                body: Some(self.hidden(messages.text())).filter(|text| !text.is_empty()),
             };
             let trace = StepTrace::Request(Box::new(trace));
             self.worker.emit(OutputLine::Step(trace));
@@ -347,8 +385,41 @@ impl User<'_> {
     }
 }
 
-/// How the wait for messages ended.
-enum Received {
+impl User<'_> {
+    /// Returns the close code and the server's reason, for the description of a failure.
+    fn close_text(&self, status: Option<Status>, reason: &str) -> String {
+        let Some(status) = status else {
+            return String::new();
+        };
+        let reason = if self.program.without_excerpts {
+            ""
+        } else {
+            reason
+        };
+        format!(": {status} {reason}").trim_end().to_owned()
+    }
+}
+
+impl Messages {
+    /// Returns the messages of a step for its trace.
+    fn text(&self) -> String {
+        let sent = self.sent.iter().map(|text| format!("> {text}"));
+        let last =
+            (!self.last.is_empty()).then(|| format!("< {}", String::from_utf8_lossy(&self.last)));
+        let lines: Vec<String> = sent.chain(last).collect();
+        lines.join("\n")
+    }
+
+    fn keep(&mut self, message: Message<'_>) {
+        let bytes = message.bytes();
+        self.last.clear();
+        self.last
+            .extend_from_slice(&bytes[..bytes.len().min(EXCERPT)]);
+    }
+}
+
+/// Result of waiting for messages.
+enum ExpectResult {
     Expected,
     CaptureFailed,
 }
@@ -371,7 +442,11 @@ impl AwaitedMessages<'_> {
             };
             let left = user.worker.memory.left();
             let mut inspection = Inspection::new(&answer, left, Unpacking::Strict);
+            // Random values in conditions must not depend on the number of messages.
+            let drawn_from = user.rng.clone();
             if user.failed_check(content, &mut inspection).is_some() {
+                user.rng = drawn_from;
+                self.messages.keep(message);
                 return Claim::Unclaimed;
             }
             if self.left == 1 {
@@ -380,11 +455,10 @@ impl AwaitedMessages<'_> {
         }
         let event = Event::MessageReceived;
         user.worker.recorder.borrow_mut().frontend(now_ns, &event);
-        if user.worker.common.walks {
-            self.messages.last = Some(String::from_utf8_lossy(message.bytes()).into_owned());
+        if user.worker.common.walks || self.failed_capture {
+            self.messages.keep(message);
         }
         self.messages.first_read_ns.get_or_insert(now_ns);
-        self.messages.bytes_in += message.bytes().len() as u64;
         self.left -= 1;
         match self.left {
             0 => Claim::Last,

@@ -238,10 +238,10 @@ fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     if host.contains(hole) || scheme.contains(hole) {
         return None;
     }
-    let scheme = match scheme {
+    let scheme = match scheme.to_ascii_lowercase().as_str() {
         "ws" => "http",
         "wss" => "https",
-        other => other,
+        _ => scheme,
     };
     let target = url::parse(&format!("{scheme}://{host}/"))?;
     Some(target.origin.host)

@@ -41,6 +41,14 @@ impl Http1 {
         }
     }
 
+    /// Returns the number of bytes that were read after a response with status 101.
+    #[must_use]
+    pub fn bytes_after_upgrade(&self) -> u64 {
+        self.after_upgrade
+            .as_ref()
+            .map_or(0, |read| read.len() as u64)
+    }
+
     /// Returns the stream behind a response with status 101, and the bytes that were read after it.
     #[must_use]
     pub fn into_upgraded(self) -> (Stream, Vec<u8>) {
@@ -156,7 +164,8 @@ impl Http1 {
                 if self.replies.reply.status == 101 && !bytes.is_empty() {
                     self.after_upgrade = Some(bytes.into());
                 }
-                if n == room {
+                // After an upgrade, more may have arrived.
+                if n == room && self.replies.reply.status != 101 {
                     self.stream.drained();
                 }
                 return Poll::Ready(Ok(Some(now)));

@@ -35,8 +35,9 @@ use crate::{
 const NORMAL_CLOSURE: u16 = 1000;
 /// How long a connection that this side closed waits for the server's close frame.
 const CLOSE_WAIT_NS: u64 = 1_000_000_000;
-/// Maximum number of bytes that are read ahead while a message is written.
-const READ_AHEAD: usize = 1 << 20;
+/// Maximum number of bytes that are read ahead while a message is written, and of unwritten bytes
+/// above which nothing is read.
+const MAX_PENDING: usize = 1 << 20;
 
 /// What an upgrade asks for.
 #[derive(Debug, Clone, Copy)]
@@ -88,10 +89,10 @@ impl<'m> Message<'m> {
     }
 }
 
-/// What a receiver of messages says about one of them.
+/// The receiver's decision about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// Nobody waits for the message.
+    /// No step waits for the message.
     Unclaimed,
     /// The message is one of those that are awaited.
     Awaited,
@@ -101,7 +102,7 @@ pub enum Claim {
 
 /// Times and size of a sent message.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Sent {
+pub struct SentMessage {
     /// When the first byte was written.
     pub first_write_ns: u64,
     /// When the network had taken the last byte.
@@ -116,20 +117,31 @@ pub struct WebSocket {
     stream: Stream,
     reader: Reader,
     compressor: Option<Rc<RefCell<Compressor>>>,
-    /// Bytes that were read and not yet looked at. Empty while the connection is idle.
+    /// Bytes that were read together with a message, and the part of them that was handled. Empty
+    /// unless more messages arrived with the one that a step waited for.
     ahead: Vec<u8>,
-    /// Bytes to write. Empty while the connection is idle.
+    handled: usize,
+    /// Bytes that the network has not taken yet.
     out: Vec<u8>,
     masks: u64,
     /// Why the connection takes no more messages.
     ended: Option<End>,
-    /// What the server said when it closed the connection.
+    /// The reason in the server's close frame.
     close_reason: Box<str>,
     /// Number of messages sent.
     sequence: u64,
+    /// Bytes of frames received, with their heads.
+    bytes_received: u64,
     held: Held,
-    _open: OpenCount,
-    _carrier: Option<OpenCount>,
+    /// Counts the connection while it is open.
+    open: Option<OpenCounts>,
+}
+
+/// Counts of open connections that a WebSocket connection is part of.
+#[derive(Debug)]
+struct OpenCounts {
+    _websocket: OpenCount,
+    _tcp: Option<OpenCount>,
 }
 
 impl std::fmt::Debug for WebSocket {
@@ -189,6 +201,8 @@ impl Client {
         let result = result.await;
         self.trace_answer(exchange, result.err());
         result?;
+        // Frames that came with the response belong to the messages.
+        exchange.moments.bytes_in -= conn.transport.bytes_after_upgrade();
         self.keep_cookies(&request.target, agent.jar, caller, exchange);
         let counts = |count: fn(&mut WebSocketCounts)| {
             count(&mut self.worker.recorder.borrow_mut().run.websocket);
@@ -251,14 +265,18 @@ impl WebSocket {
             reader,
             compressor,
             ahead,
+            handled: 0,
             out: Vec::new(),
             masks: seed,
             ended: None,
             close_reason: Box::default(),
             sequence: 0,
+            bytes_received: 0,
             held: Held::nothing(&worker.memory),
-            _open: OpenCount::new(&worker.websockets),
-            _carrier: _open,
+            open: Some(OpenCounts {
+                _websocket: OpenCount::new(&worker.websockets),
+                _tcp: _open,
+            }),
             worker: Rc::clone(worker),
         }
     }
@@ -269,20 +287,31 @@ impl WebSocket {
         self.ended
     }
 
-    /// Returns what the server said when it closed the connection.
+    /// Returns the reason in the server's close frame.
     #[must_use]
     pub fn close_reason(&self) -> &str {
         &self.close_reason
     }
 
-    /// Returns the number of the next message, from 1.
-    pub fn next_sequence(&mut self) -> u64 {
-        self.sequence += 1;
+    /// Returns the number of the last message that took one, from 1.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
         self.sequence
     }
 
+    /// Numbers the next message.
+    pub fn next_sequence(&mut self) {
+        self.sequence += 1;
+    }
+
+    /// Returns the number of bytes of frames received, with their heads.
+    #[must_use]
+    pub fn bytes_received(&self) -> u64 {
+        self.bytes_received
+    }
+
     /// Sends a text.
-    pub async fn send(&mut self, text: &str, limit: &Limit) -> Result<Sent, Fault> {
+    pub async fn send(&mut self, text: &str, limit: &Limit) -> Result<SentMessage, Fault> {
         if let Some(end) = self.ended {
             return Err(end.fault);
         }
@@ -296,7 +325,7 @@ impl WebSocket {
             }
             None => websocket::write_text(&mut self.out, mask, text),
         }
-        let mut sent = Sent {
+        let mut sent = SentMessage {
             first_write_ns: self.worker.clock.now(),
             done_ns: 0,
             bytes: (self.out.len() - before) as u64,
@@ -339,15 +368,21 @@ impl WebSocket {
         }
     }
 
-    /// Closes the connection, and waits for the server to do so too.
-    pub async fn close(mut self, code: u16, limit: &Limit) {
-        if self.ended.is_none() {
-            self.begin_close(code);
-            self.await_close(limit).await;
+    /// Closes the connection, and waits up to a second for the server to do so too. Returns `false`
+    /// if the run was aborted before.
+    pub async fn close(mut self, code: u16, limit: &Rc<Limit>) -> bool {
+        if self.ended.is_some() {
+            return true;
         }
+        self.begin_close(code);
+        let until = self.worker.clock.now() + CLOSE_WAIT_NS;
+        self.worker.deadlines.borrow_mut().limit(limit, until);
+        self.await_close(limit).await;
+        limit.disarm();
+        !limit.is_aborted()
     }
 
-    /// Closes the connection without making anybody wait for the server.
+    /// Closes the connection in the background.
     pub fn close_in_background(mut self) {
         if self.ended.is_some() {
             return;
@@ -366,6 +401,7 @@ impl WebSocket {
     }
 
     fn begin_close(&mut self, code: u16) {
+        self.open = None;
         self.count(|counts| counts.closed_here += 1);
         self.queue_close(code);
         self.ended = Some(End {
@@ -384,17 +420,12 @@ impl WebSocket {
     }
 
     async fn await_close(&mut self, limit: &Limit) {
-        std::future::poll_fn(|cx| {
-            let written = self.poll_write(cx).is_ready();
-            if written
-                && self
-                    .poll_messages(cx, &mut |_, _| Claim::Unclaimed)
-                    .is_ready()
-            {
-                return Poll::Ready(());
-            }
-            limit.poll(cx).map(|_| ())
-        })
+        std::future::poll_fn(
+            |cx| match self.poll_messages(cx, &mut |_, _| Claim::Unclaimed) {
+                Poll::Ready(_) => Poll::Ready(()),
+                Poll::Pending => limit.poll(cx).map(|_| ()),
+            },
+        )
         .await;
     }
 
@@ -438,7 +469,7 @@ impl WebSocket {
     /// Reads bytes without looking at them.
     fn read_ahead(&mut self, cx: &mut Context<'_>) {
         let mut buffer = self.worker.buffer.borrow_mut();
-        while self.ahead.len() < READ_AHEAD {
+        while self.ahead.len() < MAX_PENDING {
             match self.stream.poll_read(cx, &mut buffer) {
                 // An end or a fault is found again by the next read.
                 Poll::Ready(Ok(n)) if n > 0 => self.ahead.extend_from_slice(&buffer[..n]),
@@ -460,6 +491,13 @@ impl WebSocket {
         }
         let worker = Rc::clone(&self.worker);
         loop {
+            // Answers to pings. A server that takes none is not read either.
+            if !self.out.is_empty()
+                && self.poll_write(cx).is_pending()
+                && self.out.len() > MAX_PENDING
+            {
+                return Poll::Pending;
+            }
             let read = if self.ahead.is_empty() {
                 let mut buffer = worker.buffer.borrow_mut();
                 let n = match ready!(self.stream.poll_read(cx, &mut buffer)) {
@@ -469,13 +507,22 @@ impl WebSocket {
                 if n == 0 {
                     return Poll::Ready(Err(self.lost(Fault::ClosedEarly)));
                 }
-                self.take(&buffer[..n], receiver)
+                let (handled, read) = self.handle(&buffer[..n], receiver);
+                self.ahead = buffer[handled..n].to_vec();
+                read
             } else {
                 let ahead = std::mem::take(&mut self.ahead);
-                self.take(&ahead, receiver)
+                let (handled, read) = self.handle(&ahead[self.handled..], receiver);
+                self.handled += handled;
+                if self.handled < ahead.len() {
+                    self.ahead = ahead;
+                } else {
+                    self.handled = 0;
+                }
+                read
             };
             if !self.out.is_empty() {
-                // Pongs. A server that does not take them is found by the next message.
+                // What is left is written when the connection is read again.
                 let _ = self.poll_write(cx);
             }
             if let Some(at_ns) = read? {
@@ -484,15 +531,16 @@ impl WebSocket {
         }
     }
 
-    /// Handles received bytes. Returns the time if the last awaited message is among them.
-    fn take(
+    /// Handles received bytes up to the last awaited message. Returns how many it handled, and the
+    /// time if that message is among them.
+    fn handle(
         &mut self,
         bytes: &[u8],
         receiver: &mut dyn FnMut(Message<'_>, u64) -> Claim,
-    ) -> Result<Option<u64>, Fault> {
+    ) -> (usize, Result<Option<u64>, Fault>) {
         let now = self.worker.clock.now();
         let mut input = bytes;
-        let mut taken = Taken::default();
+        let mut taken = ReadSummary::default();
         let result = loop {
             match self.reader.read(&mut input) {
                 Ok(None) => break Ok(None),
@@ -514,32 +562,37 @@ impl WebSocket {
                 Ok(Some(Event::Close(close))) => {
                     self.close_reason =
                         close.map_or_else(Box::default, |close| close.reason.into());
-                    break Err(Stopped::Closed(close.map(|close| close.code)));
+                    break Err(ReadEnd::Closed(close.map(|close| close.code)));
                 }
-                Err(error) => break Err(Stopped::Violation(error)),
+                Err(error) => break Err(ReadEnd::Violation(error)),
             }
         };
-        self.ahead = input.to_vec();
+        if input.is_empty() && matches!(result, Ok(Some(_))) {
+            // Frees the memory of the message.
+            let _ = self.reader.read(&mut input);
+        }
         for payload in &taken.pongs {
             let mask = self.mask();
             // A control frame of the server is never too long for an answer.
             let _ = websocket::write_pong(&mut self.out, mask, payload);
         }
-        let bytes_read = (bytes.len() - input.len()) as u64;
+        let handled = bytes.len() - input.len();
+        self.bytes_received += handled as u64;
         self.count(|counts| {
             counts.received += taken.received;
             counts.unclaimed += taken.unclaimed;
             counts.pings += taken.pings;
-            counts.bytes_received += bytes_read;
+            counts.bytes_received += handled as u64;
         });
-        let result = result.map_err(|stopped| match stopped {
-            Stopped::Closed(code) => self.closed_by_server(code.unwrap_or(1005)),
-            Stopped::Violation(error) => self.violated(error),
-        })?;
-        if self.held.hold(self.reader.held() as u64) {
-            return Ok(result);
-        }
-        Err(self.lost(Fault::OutOfMemory))
+        let result = match result {
+            Ok(_) if !self.held.hold(self.reader.held() as u64) => {
+                Err(self.lost(Fault::OutOfMemory))
+            }
+            Ok(at_ns) => Ok(at_ns),
+            Err(ReadEnd::Closed(code)) => Err(self.closed_by_server(code.unwrap_or(1005))),
+            Err(ReadEnd::Violation(error)) => Err(self.violated(error)),
+        };
+        (handled, result)
     }
 
     fn closed_by_server(&mut self, code: u16) -> Fault {
@@ -549,6 +602,7 @@ impl WebSocket {
         });
         // A connection that this side closed is counted already.
         if self.ended.is_none() {
+            self.open = None;
             self.count(|counts| *counts.closed_by_server.entry(code).or_default() += 1);
             self.queue_close(code);
         }
@@ -571,6 +625,7 @@ impl WebSocket {
             _ => fault,
         };
         if self.ended.is_none() {
+            self.open = None;
             self.count(|counts| counts.lost += 1);
             self.ended = Some(End {
                 fault,
@@ -583,14 +638,14 @@ impl WebSocket {
 
 /// What received bytes contained.
 #[derive(Default)]
-struct Taken {
+struct ReadSummary {
     received: u64,
     unclaimed: u64,
     pings: u64,
     pongs: Vec<Vec<u8>>,
 }
 
-impl Taken {
+impl ReadSummary {
     /// Counts a message. Returns whether it is the last awaited one.
     fn message(&mut self, claim: Claim) -> bool {
         self.received += 1;
@@ -600,7 +655,7 @@ impl Taken {
 }
 
 /// Why no more messages can be read.
-enum Stopped {
+enum ReadEnd {
     Closed(Option<u16>),
     Violation(FrameError),
 }

@@ -24,6 +24,7 @@ impl Translator<'_> {
     /// Reads the steps of a scenario, of setup or of teardown. Variables that they capture are
     /// unset before.
     pub(super) fn flow(&mut self, node: &Node) -> Vec<Step> {
+        self.websocket_path.clear();
         self.later = captured(node).difference(&self.given).cloned().collect();
         let steps = self.steps(node);
         self.later.clear();

@@ -17,7 +17,7 @@ use crate::{
 /// Keys that say what a step does. A step has one of them, or `send` with `expect`.
 const ACTIONS: [&str; 5] = ["connect", "send", "expect", "listen", "close"];
 /// Keys that only `connect` has.
-const OF_CONNECT: [&str; 5] = ["headers", "query", "subprotocols", "deflate", "capture"];
+const CONNECT_KEYS: [&str; 5] = ["headers", "query", "subprotocols", "deflate", "capture"];
 /// Headers that the client sends itself.
 const OWN_HEADERS: [&str; 6] = [
     "connection",
@@ -88,10 +88,10 @@ impl Translator<'_> {
     }
 
     fn keys_of_connect(&mut self, node: &Node) {
-        for key in OF_CONNECT {
+        for key in CONNECT_KEYS {
             if let Some(entry) = node.entry(key) {
                 let text = match key {
-                    "capture" => "`capture` belongs into `expect`, or to `connect` for headers",
+                    "capture" => "put `capture` in `expect`, or in `connect` for headers",
                     _ => "this key belongs to a `websocket` step with `connect`",
                 };
                 self.findings.problem(entry.key_mark, text);
