@@ -94,13 +94,18 @@ impl WitnessLateness {
     }
 }
 
-pub fn hold(child: &Child, time: Duration) {
-    let pid = Pid::from_child(child);
-    let _ = kill_process(pid, Signal::STOP);
-    let until = std::time::Duration::from_nanos(worker::clock::wall_ns()) + time;
+/// Waits for this time. A single `park_timeout` may return at once.
+pub fn pause(time: Duration) {
+    let until = Duration::from_nanos(worker::clock::wall_ns()) + time;
     while let Some(left) = until.checked_sub(Duration::from_nanos(worker::clock::wall_ns())) {
         std::thread::park_timeout(left);
     }
+}
+
+pub fn hold(child: &Child, time: Duration) {
+    let pid = Pid::from_child(child);
+    let _ = kill_process(pid, Signal::STOP);
+    pause(time);
     let _ = kill_process(pid, Signal::CONT);
 }
 
@@ -118,9 +123,9 @@ impl Starved {
         let thread = std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 let _ = kill_process(pid, Signal::STOP);
-                std::thread::park_timeout(Duration::from_millis(50));
+                pause(Duration::from_millis(50));
                 let _ = kill_process(pid, Signal::CONT);
-                std::thread::park_timeout(Duration::from_millis(50));
+                pause(Duration::from_millis(50));
             }
         });
         Starved {

@@ -56,7 +56,7 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Assertion>, String> {
         ..Experiment::default()
     }
     .start()?;
-    std::thread::park_timeout(std::time::Duration::from_millis(1_000));
+    machine::pause(std::time::Duration::from_millis(1_000));
     running.kill_server();
     let killed = running.finish()?;
     findings.extend(balance("server killed: ", &killed));
@@ -77,7 +77,7 @@ fn overrun() -> Result<Vec<Assertion>, String> {
         ..Experiment::default()
     };
     let running = experiment.start()?;
-    std::thread::park_timeout(std::time::Duration::from_millis(1_000));
+    machine::pause(std::time::Duration::from_millis(1_000));
     machine::hold(&running.generator, std::time::Duration::from_millis(2_500));
     let results = running.finish()?;
     let arrivals = results
