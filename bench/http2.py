@@ -24,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tls import certificate
-from wrk import LOADLINE, ready, version
+from wrk import LOADLINE, ready, run_on_core_1, version
 
 NGINX = """
 worker_processes 1; worker_cpu_affinity 01; daemon off; error_log /dev/null; pid {folder}/pid;
@@ -55,16 +55,11 @@ TARGET_HTTP1 = 1.15
 
 def cpu_per_request(command: list[str], requests: str, folder: Path) -> float:
     """Runs a command on core 1. Returns user and system time per request in microseconds."""
-    process = subprocess.Popen(
-        ["taskset", "-c", "1", *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    out = process.stdout.read()
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
+    out, cpu = run_on_core_1(command, folder)
     found = re.search(requests, out, re.M)
     if not found or " 0 failed" not in out:
         sys.exit(f"{' '.join(command)}: unexpected output:\n{out}")
-    return (usage.ru_utime + usage.ru_stime) / int(found[1].replace(",", "")) * 1e6
+    return cpu / int(found[1].replace(",", ""))
 
 
 def loadline(url: str, version: str, case: tuple[int, int], seconds: int, folder: Path) -> float:

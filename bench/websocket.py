@@ -25,7 +25,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from wrk import LOADLINE, version
+from wrk import LOADLINE, run_on_core_1, version
 
 HERE = Path(__file__).parent
 SIZE, CONNECTIONS, IDLE = 100, 100, 10_000
@@ -62,17 +62,12 @@ IDLE_BYTES = 60_000_000
 
 def cpu_per_message(command: list[str], pattern: str, folder: Path) -> float:
     """Runs a command on core 1. Returns user and system time per message in microseconds."""
-    process = subprocess.Popen(
-        ["taskset", "-c", "1", *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    out = process.stdout.read()
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
+    out, cpu = run_on_core_1(command, folder)
     found = re.findall(pattern, out, re.M)
     if not found:
         sys.exit(f"{' '.join(command)}: unexpected output:\n{out}")
     # Artillery prints its counters for each period, and at the end for the whole run.
-    return (usage.ru_utime + usage.ru_stime) / int(found[-1].replace(",", "")) * 1e6
+    return cpu / int(found[-1].replace(",", ""))
 
 
 @contextlib.contextmanager

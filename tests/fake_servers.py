@@ -89,7 +89,7 @@ def ok_with(body: bytes = b"{}") -> Callable[[socket.socket], None]:
 
 @contextlib.contextmanager
 def closed_port() -> Iterator[int]:
-    """A port that refuses connections, and that nobody else can take meanwhile."""
+    """A port that refuses connections. No other process can listen on it until the block ends."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]

@@ -212,7 +212,7 @@ def test_refused_upgrade_has_a_cause(loadline, reason):
     with WebSocketServer(lambda _: None, lambda _: REFUSALS[reason] + "\r\nContent-Length: 0") as server:
         summary = run(loadline, server)
     assert causes(summary) == {reason: 1}
-    assert counts(summary) == {"CONNECT /live": 1}, "the steps behind it are not reached"
+    assert counts(summary) == {"CONNECT /live": 1}, "later steps do not run"
     assert summary["websocket"]["refused"] == 1
 
 

@@ -76,13 +76,14 @@ pub struct WebSocketCounts {
     /// Connections opened.
     #[serde(skip_serializing_if = "is_zero")]
     pub opened: u64,
-    /// Upgrades that the server refused.
+    /// Upgrades that the server refused, or answered against the rules.
     #[serde(skip_serializing_if = "is_zero")]
     pub refused: u64,
     /// Connections that this side closed.
     #[serde(skip_serializing_if = "is_zero")]
     pub closed_here: u64,
-    /// Connections that ended without a close frame.
+    /// Connections that ended without a close frame of the server, or because it violated the
+    /// protocol, or for lack of memory.
     #[serde(skip_serializing_if = "is_zero")]
     pub lost: u64,
     /// Messages sent.

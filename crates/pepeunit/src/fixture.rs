@@ -146,7 +146,7 @@ impl TestFixture {
                     send(unit, pipe.probe().as_bytes())?;
                     next = now + AGAIN_NS;
                 }
-                pause(LOOK_NS);
+                worker::clock::pause(LOOK_NS);
             }
         }
         Ok(())
@@ -159,10 +159,6 @@ fn is_visible(rest: &RestClient, pipe: &Pipe, node: &str) -> Result<bool, String
         return Ok(rest.state(node)?.map(|state| same(&state)) == probe);
     }
     Ok(rest.count(node, pipe.policy.name())? > 0)
-}
-
-pub(crate) fn pause(ns: u64) {
-    std::thread::park_timeout(std::time::Duration::from_nanos(ns));
 }
 
 /// Returns the address of the broker's API: at the broker's host, or Pepeunit's own address if both

@@ -10,7 +10,6 @@ use plan::mqtt::Groups;
 use worker::clock;
 
 use crate::{
-    fixture::pause,
     pipes::{Pipe, Policy},
     rest::{RestClient, RestUnit, each},
     verify::{SentByUnit, VerifiedMessages},
@@ -65,6 +64,6 @@ pub(crate) fn all(
             let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
             return Ok(found.into_values().collect());
         }
-        pause(ROUND_NS);
+        clock::pause(ROUND_NS);
     }
 }

@@ -15,7 +15,7 @@ pub fn facts(summary: &Summary) -> Vec<Fact> {
         ("connections", Some(connections(websocket))),
         ("closed by the server", closed(websocket)),
         ("lost connections", some(websocket.lost)),
-        ("refused upgrades", some(websocket.refused)),
+        ("failed upgrades", some(websocket.refused)),
         ("messages", Some(messages(websocket))),
         ("unclaimed", some(websocket.unclaimed)),
         ("pings answered", some(websocket.pings)),

@@ -97,6 +97,20 @@ pub fn wall_ns() -> u64 {
     read(ClockId::Realtime)
 }
 
+/// Blocks this thread for `ns` nanoseconds. Not for a worker, whose waits are deadlines.
+///
+/// A single `park_timeout` may return at once, if another use of the thread has left a token.
+pub fn pause(ns: u64) {
+    let until = monotonic_ns().saturating_add(ns);
+    loop {
+        let left = until.saturating_sub(monotonic_ns());
+        if left == 0 {
+            return;
+        }
+        std::thread::park_timeout(std::time::Duration::from_nanos(left));
+    }
+}
+
 #[inline]
 #[allow(
     clippy::disallowed_methods,

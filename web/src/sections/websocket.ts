@@ -26,7 +26,7 @@ function items(one: WebSocketCounts): [string, string][] {
     ["connections", connections(one)],
     ["closed by the server", closed.join(", ")],
     ["lost connections", some(one.lost)],
-    ["refused upgrades", some(one.refused)],
+    ["failed upgrades", some(one.refused)],
     [
       "messages",
       `${count(one.sent)} sent (${bytes(one.bytes_sent)}), ${count(one.received)} received (${bytes(one.bytes_received)})`,

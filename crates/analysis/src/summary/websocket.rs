@@ -12,7 +12,7 @@ use record::Run;
 pub struct WebSocket {
     /// Connections opened.
     pub opened: u64,
-    /// Upgrades that the server refused.
+    /// Upgrades that the server refused, or answered against the rules.
     pub refused: u64,
     /// Connections open at the end of the run.
     pub open: u64,
@@ -20,7 +20,8 @@ pub struct WebSocket {
     pub closed_here: u64,
     /// Connections that the server closed, by close code. 1005 means that it gave no code.
     pub closed_by_server: BTreeMap<String, u64>,
-    /// Connections that ended without a close frame.
+    /// Connections that ended without a close frame of the server, or because it violated the
+    /// protocol, or for lack of memory.
     pub lost: u64,
     /// Messages sent.
     pub sent: u64,

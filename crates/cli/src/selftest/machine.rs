@@ -7,7 +7,6 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::JoinHandle,
-    time::Duration,
 };
 
 use super::truth::quantile;
@@ -16,6 +15,10 @@ use rustix::{
     process::{Pid, Signal, kill_process},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
+use worker::clock;
+
+/// How long a starved process runs, and then does not run.
+const HALF_NS: u64 = 50_000_000;
 
 pub struct OnCore {
     before: Option<CpuSet>,
@@ -94,18 +97,10 @@ impl WitnessLateness {
     }
 }
 
-/// Waits for this time. A single `park_timeout` may return at once.
-pub fn pause(time: Duration) {
-    let until = Duration::from_nanos(worker::clock::wall_ns()) + time;
-    while let Some(left) = until.checked_sub(Duration::from_nanos(worker::clock::wall_ns())) {
-        std::thread::park_timeout(left);
-    }
-}
-
-pub fn hold(child: &Child, time: Duration) {
+pub fn hold(child: &Child, ns: u64) {
     let pid = Pid::from_child(child);
     let _ = kill_process(pid, Signal::STOP);
-    pause(time);
+    clock::pause(ns);
     let _ = kill_process(pid, Signal::CONT);
 }
 
@@ -123,9 +118,9 @@ impl Starved {
         let thread = std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 let _ = kill_process(pid, Signal::STOP);
-                pause(Duration::from_millis(50));
+                clock::pause(HALF_NS);
                 let _ = kill_process(pid, Signal::CONT);
-                pause(Duration::from_millis(50));
+                clock::pause(HALF_NS);
             }
         });
         Starved {

@@ -432,7 +432,7 @@ impl<'a> User<'a> {
         if self.io.limit.is_aborted() {
             return Err(IterationAbort::Fault(Fault::Unfinished, None));
         }
-        // This is no pause of the scenario, so messages that arrive now are kept for the next step.
+        // The scenario does not pause here, so messages that arrive now are kept for the next step.
         self.io.sockets.is_reading.set(false);
         if !tokio::task::coop::has_budget_remaining() {
             tokio::task::yield_now().await;

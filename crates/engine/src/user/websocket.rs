@@ -133,8 +133,7 @@ impl User<'_> {
         ongoing: &mut Ongoing<'_>,
     ) -> Result<(), IterationAbort> {
         let step = ongoing.step;
-        let mut random = drawn_from.fork(u64::from(step.index));
-        let [high, low] = [random.next_u64(), random.next_u64()];
+        let [high, low] = [self.rng.next_u64(), self.rng.next_u64()];
         let offered = connect.subprotocols.iter();
         let subprotocols: Vec<String> = offered
             .map(|name| name.to_text(&self.vars, &mut self.rng))
@@ -273,6 +272,8 @@ impl User<'_> {
             let now = self.worker.clock.now();
             let event = Event::MessageSent;
             self.worker.recorder.borrow_mut().frontend(now, &event);
+            // If the message cannot be sent, the time until then belongs to the server.
+            messages.first_write_ns = Some(now).filter(|_| socket.ended().is_none());
             let sent = socket.send(&text, &io.limit).await?;
             messages.first_write_ns = Some(sent.first_write_ns);
             messages.done_ns = sent.done_ns;
@@ -327,9 +328,10 @@ impl User<'_> {
         let is_closed = socket.close(code, &self.io.limit).await;
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, 0);
-        match is_closed {
-            true => Ok(()),
-            false => Err(IterationAbort::Fault(Fault::Unfinished, None)),
+        if is_closed {
+            Ok(())
+        } else {
+            Err(IterationAbort::Fault(Fault::Unfinished, None))
         }
     }
 

@@ -241,7 +241,7 @@ fn redirect_drops_host_and_length() {
 #[test]
 fn shared_pool_limits_connections_without_lateness() {
     let peer = Peer::start(|_| {
-        std::thread::park_timeout(std::time::Duration::from_millis(20));
+        worker::clock::pause(20 * MILLISECOND);
         ok("x")
     });
     let mut plan = plan(&peer.url(), rate(100, SECOND / 5), vec![request(get("/"))]);
@@ -264,7 +264,7 @@ fn shared_pool_limits_connections_without_lateness() {
 #[test]
 fn user_limit_skips_arrivals_by_phase() {
     let peer = Peer::start(|_| {
-        std::thread::park_timeout(std::time::Duration::from_millis(900));
+        worker::clock::pause(900 * MILLISECOND);
         ok("x")
     });
     let mut capped = Phase::new(SECOND / 5, Shape::Rate(Rate::per_second(50)));

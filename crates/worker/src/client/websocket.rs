@@ -105,7 +105,7 @@ pub enum Claim {
 pub struct SentMessage {
     /// When the first byte was written.
     pub first_write_ns: u64,
-    /// When the network had taken the last byte.
+    /// When the operating system had accepted the last byte.
     pub done_ns: u64,
     /// Number of bytes of the frame.
     pub bytes: u64,
@@ -121,14 +121,14 @@ pub struct WebSocket {
     /// unless more messages arrived with the one that a step waited for.
     ahead: Vec<u8>,
     handled: usize,
-    /// Bytes that the network has not taken yet.
+    /// Bytes that the operating system has not accepted yet.
     out: Vec<u8>,
     masks: u64,
     /// Why the connection takes no more messages.
     ended: Option<End>,
     /// The reason in the server's close frame.
     close_reason: Box<str>,
-    /// Number of messages sent.
+    /// Number of messages that took a number.
     sequence: u64,
     /// Bytes of frames received, with their heads.
     bytes_received: u64,
@@ -225,9 +225,7 @@ impl Client {
         let seed = u64::from_le_bytes(std::array::from_fn(|i| upgrade.random[i]));
         Ok(Some(WebSocket::new(self, conn, &upgraded, seed)))
     }
-}
 
-impl Client {
     /// Returns the compressor of a connection. Connections share one if its messages do not refer
     /// to earlier ones, because each needs about 260 kB.
     fn compressor(&self, negotiated: Negotiated) -> Option<Rc<RefCell<Compressor>>> {
@@ -293,7 +291,7 @@ impl WebSocket {
         &self.close_reason
     }
 
-    /// Returns the number of the last message that took one, from 1.
+    /// Returns the number of the last numbered message. The first one has number 1.
     #[must_use]
     pub fn sequence(&self) -> u64 {
         self.sequence
@@ -540,23 +538,23 @@ impl WebSocket {
     ) -> (usize, Result<Option<u64>, Fault>) {
         let now = self.worker.clock.now();
         let mut input = bytes;
-        let mut taken = ReadSummary::default();
+        let mut read = ReadSummary::default();
         let result = loop {
             match self.reader.read(&mut input) {
                 Ok(None) => break Ok(None),
                 Ok(Some(Event::Text(text))) => {
-                    if taken.message(receiver(Message::Text(text), now)) {
+                    if read.message(receiver(Message::Text(text), now)) {
                         break Ok(Some(now));
                     }
                 }
                 Ok(Some(Event::Binary(bytes))) => {
-                    if taken.message(receiver(Message::Binary(bytes), now)) {
+                    if read.message(receiver(Message::Binary(bytes), now)) {
                         break Ok(Some(now));
                     }
                 }
                 Ok(Some(Event::Ping(payload))) => {
-                    taken.pings += 1;
-                    taken.pongs.push(payload.to_vec());
+                    read.pings += 1;
+                    read.pongs.push(payload.to_vec());
                 }
                 Ok(Some(Event::Pong(_))) => {}
                 Ok(Some(Event::Close(close))) => {
@@ -571,7 +569,7 @@ impl WebSocket {
             // Frees the memory of the message.
             let _ = self.reader.read(&mut input);
         }
-        for payload in &taken.pongs {
+        for payload in &read.pongs {
             let mask = self.mask();
             // A control frame of the server is never too long for an answer.
             let _ = websocket::write_pong(&mut self.out, mask, payload);
@@ -579,9 +577,9 @@ impl WebSocket {
         let handled = bytes.len() - input.len();
         self.bytes_received += handled as u64;
         self.count(|counts| {
-            counts.received += taken.received;
-            counts.unclaimed += taken.unclaimed;
-            counts.pings += taken.pings;
+            counts.received += read.received;
+            counts.unclaimed += read.unclaimed;
+            counts.pings += read.pings;
             counts.bytes_received += handled as u64;
         });
         let result = match result {
@@ -600,7 +598,7 @@ impl WebSocket {
             1000 | 1001 | 1005 => WebSocketFault::Closed,
             _ => WebSocketFault::ClosedWithError,
         });
-        // A connection that this side closed is counted already.
+        // A connection that this side closed was counted then.
         if self.ended.is_none() {
             self.open = None;
             self.count(|counts| *counts.closed_by_server.entry(code).or_default() += 1);

@@ -56,7 +56,7 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Assertion>, String> {
         ..Experiment::default()
     }
     .start()?;
-    machine::pause(std::time::Duration::from_millis(1_000));
+    worker::clock::pause(1_000_000_000);
     running.kill_server();
     let killed = running.finish()?;
     findings.extend(balance("server killed: ", &killed));
@@ -77,8 +77,8 @@ fn overrun() -> Result<Vec<Assertion>, String> {
         ..Experiment::default()
     };
     let running = experiment.start()?;
-    machine::pause(std::time::Duration::from_millis(1_000));
-    machine::hold(&running.generator, std::time::Duration::from_millis(2_500));
+    worker::clock::pause(1_000_000_000);
+    machine::hold(&running.generator, 2_500_000_000);
     let results = running.finish()?;
     let arrivals = results
         .summary

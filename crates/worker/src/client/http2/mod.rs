@@ -71,8 +71,8 @@ pub(super) type ProtocolCell = Rc<Cell<Protocol>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Http2Result {
     Answered,
-    /// The server chose HTTP/1.1. The caller was told of the request if it had a stream before, on
-    /// a connection that did not process it.
+    /// The server chose HTTP/1.1. The request is already announced to the caller if it had a
+    /// stream before, on a connection that did not process it.
     UseHttp1 {
         is_announced: bool,
     },
