@@ -155,7 +155,7 @@ def test_mqtt_bad_input_is_one_line(start_lab, publish, loadline):
         (["pub", "-t", "a", "-q", "3"], "-q"),
         (["pub", "-t", "a", "--phase", "x:5s"], "--phase 'x:5s'"),
         (["pub", "-t", "a", "-x", "5", "-V", "4"], "-x"),
-        (["pub", "-t", "a", "--ws"], "--ws of emqtt-bench is not supported"),
+        (["pub", "-t", "a", "--ws"], "--ws (emqtt-bench) is not supported"),
         (["pub", "-t", "a", "--content-type", "text", "-V", "4"], "MQTT 3.1.1 messages have no properties"),
         (["pub", "-t", "a", "--user-property", "x"], "use NAME=VALUE"),
         (["conn", "--credentials", "none.csv"], "--credentials none.csv"),

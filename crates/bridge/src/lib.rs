@@ -340,7 +340,7 @@ impl Bridge {
         self.ask(0, Command::Started(due, name), false);
     }
 
-    /// Reports that a started arrival has just ended.
+    /// Reports that the iteration with this number has ended, and how.
     pub fn over(&self, number: u64, ended: RequestOutcome) {
         self.ask(0, Command::Over(number, ended, now_ns()), false);
     }

@@ -106,7 +106,7 @@ pub struct Campaign {
     /// Base URL, replaces the file's; `lab:NAME` starts an embedded target for the campaign
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// Seed of all random numbers, shared by all stages [default: random, kept in the records]
+    /// Seed for all random numbers, shared by all stages [default: random, kept in the records]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Continue after the last finished stage, of this campaign or of the newest
@@ -194,7 +194,7 @@ pub struct RunArgs {
     /// Worker threads [default: as many as the planned rate needs]
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
-    /// Seed of all random numbers [default: random, kept in the record]
+    /// Seed for all random numbers [default: random, kept in the record]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Criterion that must hold at the end, for example 'p99 < 250ms' or 'errors < 1%'; repeatable
@@ -385,7 +385,7 @@ pub struct Lab {
     /// Bearer token that the target accepts
     #[arg(long, default_value = "demo")]
     pub token: String,
-    /// Seed of all random numbers; 0 draws a new one
+    /// Seed for all random numbers; 0 draws a new one
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Write one line per request to this file
@@ -445,7 +445,7 @@ pub struct Mock {
     /// ports
     #[arg(long, default_value_t = 0)]
     pub port: u16,
-    /// Seed of all random numbers; 0 draws a new one
+    /// Seed for all random numbers; 0 draws a new one
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Write one line per request to this file

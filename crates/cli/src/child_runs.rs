@@ -122,7 +122,7 @@ pub fn without_record(ran: &MadeRun) -> CommandError {
     let mut lines: Vec<String> = warnings.collect();
     if lines.is_empty() {
         lines.push(format!(
-            "a run ended with {} and left no record, so there is nothing to compare",
+            "a run ended with exit code {} and left no record, so there is nothing to compare",
             ran.code
         ));
     }

@@ -84,7 +84,7 @@ pub struct EngineOptions {
     pub is_late: bool,
     /// Number of workers. `None` derives it from the planned peak.
     pub workers: Option<usize>,
-    /// Seed of all random numbers.
+    /// Seed for all random numbers.
     pub seed: u64,
     /// Whether to trace requests and responses.
     pub trace: bool,

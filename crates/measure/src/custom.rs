@@ -244,7 +244,7 @@ impl ValueHistogram {
         self.max = if is_first { max } else { self.max.max(max) };
     }
 
-    /// Returns the buckets: pairs of number and count, in ascending order.
+    /// Returns pairs of bucket index and count, in ascending order of the index.
     pub fn cells(&self) -> impl Iterator<Item = (i32, u64)> + '_ {
         self.cells.iter().map(|(cell, n)| (*cell, *n))
     }

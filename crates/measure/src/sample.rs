@@ -14,7 +14,7 @@ pub struct Intended {
 }
 
 impl Intended {
-    /// Creates the intended start of an arrival or of a paced connection, given by the schedule.
+    /// Creates an intended start from the schedule, for an arrival or a paced connection.
     #[must_use]
     pub fn scheduled(ns: u64) -> Intended {
         Intended {

@@ -132,7 +132,7 @@ impl<C: Cell> Slot<C> {
         self.histogram_mut(kind, outcome).record(ns);
     }
 
-    /// Returns the histogram of a type of time and an outcome. Creates it on first use.
+    /// Returns the histogram for a time kind and an outcome, and creates it on first use.
     #[inline]
     pub fn histogram_mut(&mut self, kind: TimeKind, outcome: OutcomeClass) -> &mut Histogram<C> {
         self.times[position(kind, outcome)].get_or_insert_default()

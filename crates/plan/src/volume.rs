@@ -13,7 +13,7 @@ const MILLION: u64 = 1_000_000;
 /// Number of starts of a scenario at 1x.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Volume {
-    /// Volume as written in the plan, because some reports repeat it.
+    /// The volume as written in the plan. Some reports quote it.
     pub text: String,
     /// Arrivals per second at 1x.
     #[serde(rename = "per_second")]

@@ -44,7 +44,7 @@ pub struct WebSocketStep {
     pub connection: String,
     /// What the step does.
     pub action: WebSocketAction,
-    /// Name of the label, without the name of the action.
+    /// Label of the samples without its leading verb, see [`WebSocketStep::verb`].
     pub label: String,
     /// Position in the file.
     pub at: Option<At>,

@@ -50,7 +50,7 @@ impl TimeUnit {
         Some(TimeUnit { name, ns })
     }
 
-    /// Formats a time in this unit, without its name: `0.950`, `12.3`, `1,200`.
+    /// Formats a duration in this unit, without the unit suffix: `0.950`, `12.3`, `1,200`.
     #[must_use]
     pub fn digits(self, ns: u64) -> String {
         let value = ns as f64 / self.ns as f64;

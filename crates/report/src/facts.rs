@@ -7,7 +7,7 @@ pub struct Fact {
     pub text: String,
 }
 
-/// Returns the facts that are known.
+/// Converts pairs of name and text to facts. Drops pairs whose text is `None`.
 pub fn known<const N: usize>(facts: [(&'static str, Option<String>); N]) -> Vec<Fact> {
     let known = |(name, text): (&'static str, Option<String>)| Some(Fact { name, text: text? });
     facts.into_iter().filter_map(known).collect()

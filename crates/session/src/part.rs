@@ -33,7 +33,7 @@ pub struct RunPartOrder {
     /// until it is merged.
     #[serde(default)]
     pub alone: bool,
-    /// Seed of all random numbers.
+    /// Seed for all random numbers.
     pub seed: u64,
     /// Start of the run, which is the zero of all times. For another machine, the sender sets that
     /// machine's clock and the clock's uncertainty.

@@ -55,7 +55,7 @@ pub fn divide(
     })
 }
 
-/// A run that other processes execute.
+/// Coordinates a run that other processes execute.
 pub struct Coordinator {
     writer: Writer,
     part: RunPartOrder,
@@ -98,7 +98,7 @@ impl PartitionedRun {
         self.ready.plan_digest()
     }
 
-    /// Returns the seed of all random numbers.
+    /// Returns the seed for all random numbers.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.ready.job.options.seed

@@ -35,7 +35,7 @@ pub struct Job {
     pub hosts: Hosts,
     /// Folder of records.
     pub runs: Option<PathBuf>,
-    /// Whether the run needs a record.
+    /// When the run writes a record.
     pub record: RecordPolicy,
     /// Additional names whose values are secret.
     pub secrets: Vec<String>,

@@ -10,7 +10,7 @@ use crate::clock;
 /// Cause of a run that ended because its lease expired, as shown to the user.
 pub const ENDED: &str = "losing its conductor";
 
-/// Expiry of a lease on `CLOCK_MONOTONIC`. Clones refer to the same lease.
+/// Time at which a lease expires, in nanoseconds of `CLOCK_MONOTONIC`. Clones share the lease.
 #[derive(Debug, Clone)]
 pub struct Lease(Arc<AtomicU64>);
 

@@ -126,7 +126,7 @@ pub struct Worker {
     pub index: usize,
     /// Number of workers in the group.
     pub workers: usize,
-    /// Seed of all random numbers.
+    /// Seed for all random numbers.
     pub seed: u64,
     /// Clock of the run.
     pub clock: Clock,

@@ -140,7 +140,7 @@ pub struct Summary {
     pub in_flight: LevelStats,
     pub users: LevelStats,
     pub connections_opened: u64,
-    /// Connections and streams of HTTP/2. `None` if no connection used it.
+    /// Statistics of HTTP/2 connections and streams. `None` if no connection used HTTP/2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http2: Option<Http2>,
     /// WebSocket connections and messages. `None` if there were none.
@@ -380,7 +380,7 @@ pub struct Row {
     /// example `response` and `p75`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub judged_percentiles: BTreeMap<String, BTreeMap<String, Figure>>,
-    /// Figures of the row that criteria judge, for example `response/p95`.
+    /// Names of this row's figures that criteria judge, such as `response/p95`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<String>,
 }

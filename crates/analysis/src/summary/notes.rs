@@ -36,8 +36,8 @@ pub struct Deciding {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
-    /// The rule that produced the conclusion: `stopped`, `criteria`, `generator`, `errors`,
-    /// `overload`, `saturation`, `healthy`, `steady`, `slowest`, `course`, `recovery`, `skipped`,
+    /// Rule that produced the conclusion: `stopped`, `criteria`, `generator`, `machine`, `errors`,
+    /// `overload`, `saturation`, `healthy`, `steady`, `slowest`, `trend`, `recovery`, `skipped` or
     /// `nothing`.
     pub kind: String,
     pub tone: Tone,

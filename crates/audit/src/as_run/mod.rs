@@ -343,7 +343,7 @@ fn times_are(tool: Tool) -> &'static str {
         Tool::Wrk => {
             "wrk measures in a closed loop, so each connection sees a stall of the server only once. wrk adds samples afterwards. Requests without an answer are not included."
         }
-        Tool::Wrk2 => "wrk2 measures from the moment at which a request was due at the set rate.",
+        Tool::Wrk2 => "wrk2 measures from when a request was due at the rate set with -R.",
         Tool::Locust => {
             "Locust measures from sending a request to the end of its answer. The load is a closed loop, so each user sees a stall of the server only once; percentiles have two digits."
         }

@@ -142,7 +142,7 @@ fn hurry(text: &str) -> Result<u64, String> {
 impl Autoscale {
     /// Parses `cpu>60% 3x60s up-to 32`.
     fn read(text: &str) -> Result<Self, String> {
-        let form = "use, for example, cpu>60% 3x60s up-to 32: the CPU share to exceed, the number and interval of checks that must exceed it, and the maximum number of instances";
+        let form = "write, for example, cpu>60% 3x60s up-to 32: add instances when the CPU is above 60 % in 3 checks, 60 s apart, up to 32 instances";
         let words: Vec<&str> = text.split_whitespace().collect();
         let [cpu, looks, "up-to", most] = words[..] else {
             return Err(form.to_owned());

@@ -65,7 +65,7 @@ pub struct Find {
     /// Worker threads [default: as many as each probe's rate needs]
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
-    /// Seed of all random numbers [default: random, kept in the records]
+    /// Seed for all random numbers [default: random, kept in the records]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Header for every request that does not set it; repeatable

@@ -14,7 +14,7 @@ impl LineParser {
         self.rest.capacity()
     }
 
-    /// Consumes a part of the stream, and passes on the lines that it completes.
+    /// Consumes the next bytes of the stream and calls `on_line` for each line that they complete.
     pub fn read(
         &mut self,
         mut bytes: &[u8],

@@ -83,9 +83,9 @@ pub enum ContentKind {
 /// Numbers of tokens that the server reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens of the prompt.
+    /// Number of prompt tokens. `None` if the server did not report it.
     pub input: Option<u64>,
-    /// Tokens of the response.
+    /// Number of response tokens. `None` if the server did not report it.
     pub output: Option<u64>,
 }
 

@@ -44,7 +44,7 @@ impl EndpointRow {
 pub struct ServerFigures {
     #[serde(flatten)]
     pub metric: ServerRow,
-    /// Figures that a criterion judges, by the names of these members.
+    /// Names of the fields of `metric` that a criterion judges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<&'static str>,
 }

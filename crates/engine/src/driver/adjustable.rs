@@ -81,8 +81,8 @@ impl WorkerArrivals<'_> {
         }
     }
 
-    /// Whether an arrival is still planned when it is due. Puts it back if it is not, and another
-    /// one replaces it.
+    /// Whether the arrival is still in the schedule. If the load has changed and it is not, the next
+    /// arrival gets its number.
     pub fn is_due(&mut self, arrival: Arrival) -> bool {
         match self {
             WorkerArrivals::Planned(_) | WorkerArrivals::TakeoverArrivals(_) => true,

@@ -72,7 +72,7 @@ pub struct Program {
     pub iterations: Option<u64>,
     /// Schedule of the intended starts.
     pub schedule: Schedule,
-    /// Seed of all random numbers.
+    /// Seed for all random numbers.
     pub seed: u64,
     /// Draws the scenario of an arrival.
     pub draw: Draw,

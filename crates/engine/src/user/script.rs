@@ -59,7 +59,7 @@ pub trait ScriptHost {
 
 /// The script's data of a virtual user, which it keeps between calls.
 pub trait ScriptUser: std::any::Any {
-    /// Returns the data with its own type.
+    /// Returns `self` as `Any`, for downcasting.
     fn as_any(&self) -> &dyn std::any::Any;
 
     /// Calls a function that the script added for templates, and returns its result as text.
@@ -122,7 +122,7 @@ pub enum Called {
 /// What functions returned.
 #[derive(Default)]
 pub struct Returned {
-    /// Changes of the request.
+    /// Changes to make to the request. `None` if there are none.
     pub change: Option<Box<RequestChange>>,
     /// Result of a condition.
     pub is_true: bool,

@@ -416,9 +416,9 @@ fn source(key: &str) -> Value {
 
 fn pool(key: &str) -> Value {
     match key {
-        "busy" => string("Metric for the number in use"),
-        "limit" => string("Metric for the size"),
-        "waiting" => string("Metric for the number of waiters"),
+        "busy" => string("Metric with the number in use"),
+        "limit" => string("Metric with the size of the pool"),
+        "waiting" => string("Metric with the number of waiters"),
         _ => any(),
     }
 }
@@ -427,7 +427,7 @@ fn assume(key: &str) -> Value {
     match key {
         "latency" => named("Duration of a request", "duration"),
         "answer" => {
-            json!({ "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(B|kB|KB|MB|GB)\\s*$", "description": "Size of a response: 2kB" })
+            json!({ "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(B|kB|KB|MB|GB)\\s*$", "description": "Assumed size of a response, such as 2kB" })
         }
         _ => any(),
     }

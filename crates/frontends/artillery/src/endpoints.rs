@@ -24,7 +24,8 @@ impl Default for Endpoints {
 }
 
 impl Endpoints {
-    /// Returns the name of the endpoint. `None` if the request does not count.
+    /// Returns the endpoint name under which the request is counted. `None` if it has no name and
+    /// only named requests are counted.
     #[must_use]
     pub fn name(&self, target: &str, url: &str, name: Option<&str>) -> Option<String> {
         match name.filter(|name| !name.is_empty()) {

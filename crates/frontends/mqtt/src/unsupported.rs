@@ -20,6 +20,6 @@ pub(crate) fn first(arguments: &[String]) -> Option<String> {
     arguments.iter().find_map(|argument| {
         let name = argument.split('=').next().unwrap_or_default();
         let (_, reason) = KNOWN.iter().find(|(options, _)| options.contains(&name))?;
-        Some(format!("{name} of emqtt-bench is not supported: {reason}"))
+        Some(format!("{name} (emqtt-bench) is not supported: {reason}"))
     })
 }

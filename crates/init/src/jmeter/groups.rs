@@ -144,7 +144,7 @@ impl GroupReader<'_, '_> {
         if written.contains("${") {
             let written = written.trim();
             self.comment(&format!(
-                "`{name}` is `{written}`, here {text}: a load has no variables, so change it in `load`"
+                "JMeter reads `{name}` from `{written}`, which is {text} here: `load` cannot use variables, so edit the number there"
             ));
         }
     }

@@ -60,7 +60,7 @@ fn elements<'x>(
     let Some(depth) = depth.checked_sub(1) else {
         return Err(BrokenElement {
             mark: mark_of(tree),
-            message: format!("elements are nested more than {DEEPEST} deep"),
+            message: format!("elements are nested more than {DEEPEST} levels deep"),
         });
     };
     let mut nodes = tree.children().filter(Node::is_element).peekable();

@@ -108,7 +108,9 @@ fn items<'n>(
                 let Some(depth) = depth.checked_sub(1) else {
                     return Err(BrokenItem {
                         mark: item.mark,
-                        message: format!("folders are nested more than {DEEPEST} deep"),
+                        message: format!(
+                            "folders are nested more than {DEEPEST} levels deep: flatten them"
+                        ),
                     });
                 };
                 found.push(CollectionItem::Folder(CollectionFolder {

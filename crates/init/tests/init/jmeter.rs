@@ -93,7 +93,7 @@ fn thread_groups_become_loads() {
         &ramp,
         &[
             "load: { count: 10, duration: 20s }",
-            "`ThreadGroup.num_threads` is `${__P(n,10)}`, here 10: a load has no variables",
+            "JMeter reads `ThreadGroup.num_threads` from `${__P(n,10)}`, which is 10 here",
         ],
     );
     let loops = load(&[
@@ -504,7 +504,7 @@ fn malformed_plan_is_refused_in_one_line() {
     deep.push_str(&"</hashTree>".repeat(80));
     let line = refusal(drafted(&whole(&group(&FOREVER, &deep))));
     assert!(
-        line.contains("elements are nested more than 60 deep"),
+        line.contains("elements are nested more than 60 levels deep"),
         "{line}"
     );
 }

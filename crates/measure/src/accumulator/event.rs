@@ -160,7 +160,8 @@ pub enum KeptReason {
     Refused(u16),
     /// A strict capture or match failed.
     Capture,
-    /// A named error. The name may contain a secret.
+    /// An error that the plan declares, or an invalid think time or URL. The name may contain a
+    /// secret.
     Named(String),
 }
 

@@ -135,7 +135,7 @@ pub enum ThinkTime {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {
-    /// A share of the time, such as 0.2 for 20 %.
+    /// A fraction of the think time, such as 0.2 for ±20 %.
     Share(f64),
     /// A duration in nanoseconds.
     Absolute(u64),

@@ -57,7 +57,7 @@ impl Modules {
         })
     }
 
-    /// Drops all values of the engine.
+    /// Drops all loaded modules and the JavaScript values they hold.
     pub fn clear(&self) {
         self.loaded.borrow_mut().clear();
     }

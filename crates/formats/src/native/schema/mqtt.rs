@@ -56,8 +56,8 @@ pub(super) fn group(key: &str) -> Value {
         ),
         "client-id" => string("Client identifiers; %i is the client's number"),
         "first" => whole_number("Number of the first client, for %i [0]", 0),
-        "user" => string("User name of these clients, instead of the common one"),
-        "password" => string("Password of these clients, instead of the common one"),
+        "user" => string("User name of these clients; overrides `mqtt.user`"),
+        "password" => string("Password of these clients; overrides `mqtt.password`"),
         "clean" => boolean("Whether each connection starts a new session [true]"),
         _ => any(),
     }

@@ -161,7 +161,7 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     differ(
         "an error of the engine `ws`",
-        "counted twice: by message, and by code, by `Error: …` or as `undefined`",
+        "counted twice: once by message, and once by code, as `Error: …` or as `undefined`",
         "once, by message",
     ),
     differ(

@@ -133,7 +133,7 @@ pub struct Common {
     /// Folder for records
     #[arg(long)]
     pub runs: Option<PathBuf>,
-    /// Seed of all random numbers
+    /// Seed for all random numbers
     #[arg(long)]
     pub seed: Option<u64>,
     /// Print this help
@@ -190,10 +190,10 @@ pub struct Pub {
     /// Number of additional clients that subscribe, so that every delivery is counted and timed
     #[arg(long, default_value_t = 0)]
     pub(super) subscribers: u32,
-    /// Topic filter of these subscribers [the topic, with + for placeholders]
+    /// Topic filter of --subscribers [default: the topic, with + for placeholders]
     #[arg(long, requires = "subscribers")]
     pub(super) filter: Option<String>,
-    /// Quality of service of these subscriptions [as --qos]
+    /// QoS level of --subscribers [default: as --qos]
     #[arg(long, requires = "subscribers", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub(super) subscribe_qos: Option<u8>,
 }

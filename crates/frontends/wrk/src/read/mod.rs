@@ -191,7 +191,9 @@ impl CommandOptions {
                 "fixed" => self.at_random = false,
                 "exp" => self.at_random = true,
                 other => {
-                    let line = format!("-D {other}: use fixed, or exp for random times\n");
+                    let line = format!(
+                        "-D {other} is not supported: use fixed, or exp for random intervals\n"
+                    );
                     reading.err.push_str(&line);
                     return false;
                 }

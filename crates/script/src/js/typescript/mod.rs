@@ -49,11 +49,11 @@ pub fn is_typescript(path: &Path) -> bool {
     matches!(ending, Some("ts" | "mts" | "cts"))
 }
 
-/// Returns the JavaScript of a TypeScript source.
+/// Strips the types from TypeScript source and returns JavaScript.
 ///
 /// # Errors
 ///
-/// Returns the first syntax error, or the first part that cannot be run.
+/// Fails at the first syntax error or unsupported construct.
 pub fn strip_types(source: &str) -> Result<String, Refusal> {
     let allocator = Allocator::default();
     let kind = SourceType::ts().with_unambiguous(true);

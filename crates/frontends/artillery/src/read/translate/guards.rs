@@ -68,7 +68,7 @@ impl Translator<'_> {
             return Some(n as u32);
         }
         let text = format!(
-            "`maxRedirects: {}` is not a number of redirects: use 0 to 1000",
+            "`maxRedirects: {}` is not valid: use a whole number from 0 to 1000",
             node.text()
         );
         self.findings.problem(node.mark, text);

@@ -217,7 +217,7 @@ impl Translator<'_> {
         let on = |name: &str| option(name).is_some_and(Node::is_truthy);
         let group = option("groupDynamicURLs").filter(|node| !node.is_null());
         if let Some(node) = group.filter(|node| !node.is_truthy()) {
-            let text = "`groupDynamicURLs: false` creates a metric for every URL that is sent: reports can become very large";
+            let text = "`groupDynamicURLs: false` creates a metric for every distinct URL, so reports can become very large";
             self.findings.note(node.mark, text);
         }
         Endpoints {

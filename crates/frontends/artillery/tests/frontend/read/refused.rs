@@ -20,7 +20,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
             "5:16: `limit: 0.5` is not a number of steps: use 1 or more",
         ),
         (flow("- get: { url: /, probability: 101 }"), "4:37: `probability: 101` is not a percentage: use 0 to 100"),
-        (flow("- get: { url: /, maxRedirects: few }"), "4:38: `maxRedirects: few` is not a number of redirects"),
+        (flow("- get: { url: /, maxRedirects: few }"), "4:38: `maxRedirects: few` is not valid"),
         (
             flow("- post: { url: /, formData: { a: { b: 1 } } }"),
             "4:40: the part `a` must be text, { value: … } or { fromFile: … }",
