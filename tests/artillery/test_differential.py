@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from pathlib import Path
 
 import fake_servers
 import pytest
 import wire_recorder
 from artillery_transcripts import summary_labels
 from conftest import Loadline
+from original_artillery import Artillery
 
 pytestmark = pytest.mark.long
 
@@ -371,7 +371,7 @@ module.exports = {
 }
 
 
-def result_of(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict:
+def result_of(tool: str, loadline: Loadline, artillery: Artillery, name: str) -> dict:
     """Runs a script with one of the two tools and returns its results."""
     if name in PROCESSORS:
         files, steps = PROCESSORS[name]
@@ -382,7 +382,7 @@ def result_of(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict
             loadline.write(file, code)
         packages = loadline.folder / "node_modules"
         if not packages.exists():
-            packages.symlink_to(artillery.parents[1])
+            packages.symlink_to(artillery.packages)
     else:
         config, steps = SCRIPTS[name]
     flow = "".join(f"      {line}\n" for line in steps.splitlines())
@@ -391,10 +391,7 @@ def result_of(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict
         script = loadline.write(f"{tool}.yml", text)
         loadline.write("helpers.js", HELPERS)
         args = ["run", script, "-o", f"{tool}.json"]
-        if tool == "ours":
-            run = loadline("artillery", *args)
-        else:
-            run = loadline.run(artillery, *args, timeout=120, env={"ARTILLERY_DISABLE_TELEMETRY": "1"})
+        run = loadline("artillery", *args) if tool == "ours" else artillery.run(loadline, *args)
     output = loadline.folder / f"{tool}.json"
     return {
         "code": run.returncode,
@@ -408,7 +405,7 @@ def created_users(result: dict) -> int | None:
     return result["json"] and result["json"]["aggregate"]["counters"].get("vusers.created")
 
 
-def run_both(loadline: Loadline, artillery: Path, name: str) -> tuple[dict, dict]:
+def run_both(loadline: Loadline, artillery: Artillery, name: str) -> tuple[dict, dict]:
     """Runs a script with both tools."""
     theirs, ours = (result_of(tool, loadline, artillery, name) for tool in ("theirs", "ours"))
     if created_users(theirs) != created_users(ours):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import fake_servers
@@ -18,9 +17,9 @@ import pytest
 from artillery_transcripts import summary_labels
 from conftest import Loadline, wait_until
 from databases import listens, start_server
+from original_artillery import Artillery
 
-# The scripts of Artillery run together, so all tests share a worker.
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("artillery-ws")]
+pytestmark = pytest.mark.long
 
 FOLDER = Path(__file__).parent / "ws"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yml"))
@@ -61,7 +60,7 @@ class Peer:
 class Runs:
     """Runs the scripts with either tool."""
 
-    def __init__(self, artillery: Path, certificates: Path) -> None:
+    def __init__(self, artillery: Artillery, certificates: Path) -> None:
         self.artillery, self.certificates = artillery, certificates
 
     def run(self, tool: str, name: str, folder: Path) -> dict:
@@ -69,16 +68,13 @@ class Runs:
         folder.mkdir()
         loadline = Loadline(folder)
         loadline.write("helpers.js", (FOLDER / "helpers.js").read_text())
-        with Peer(self.artillery.parents[1], self.certificates) as peer, fake_servers.closed_port() as closed:
+        with Peer(self.artillery.packages, self.certificates) as peer, fake_servers.closed_port() as closed:
             hosts = {"TLS_HOST": peer.tls, "CLOSED_HOST": closed, "HOST": peer.plain}
             text = (FOLDER / f"{name}.yml").read_text()
             for host, port in hosts.items():
                 text = text.replace(host, f"127.0.0.1:{port}")
             args = ["run", loadline.write("s.yml", text), "-o", "out.json", *FLAGS.get(name, [])]
-            if tool == "theirs":
-                done = loadline.run(self.artillery, *args, timeout=180, env={"ARTILLERY_DISABLE_TELEMETRY": "1"})
-            else:
-                done = loadline("artillery", *args)
+            done = self.artillery.run(loadline, *args) if tool == "theirs" else loadline("artillery", *args)
             received = peer.received()
         output = folder / "out.json"
         assert output.exists(), done.stdout + done.stderr
@@ -96,17 +92,9 @@ class Runs:
         }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def runs(artillery, certificates) -> Runs:
     return Runs(artillery, certificates)
-
-
-@pytest.fixture(scope="module")
-def originals(runs, tmp_path_factory) -> dict[str, dict]:
-    """Results of Artillery. It mostly waits, so several scripts run at the same time."""
-    folder = tmp_path_factory.mktemp("theirs")
-    with ThreadPoolExecutor(4) as pool:
-        return dict(zip(NAMES, pool.map(lambda name: runs.run("theirs", name, folder / name), NAMES), strict=True))
 
 
 def counted_once(counters: dict[str, int]) -> dict[str, int]:
@@ -116,8 +104,8 @@ def counted_once(counters: dict[str, int]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_script_behaves_as_in_artillery(runs, originals, tmp_path, name):
-    theirs, ours = originals[name], runs.run("ours", name, tmp_path / "ours")
+def test_script_behaves_as_in_artillery(runs, tmp_path, name):
+    theirs, ours = (runs.run(tool, name, tmp_path / tool) for tool in ("theirs", "ours"))
     assert ours["code"] == theirs["code"]
     assert ours["received"] == theirs["received"]
     mine, original = ours["aggregate"], theirs["aggregate"]
