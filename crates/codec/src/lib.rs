@@ -1,4 +1,4 @@
-//! HTTP/1.1, HTTP/2, WebSocket and streamed events as state machines without I/O, and other parts of
+//! HTTP/1.1, HTTP/2, WebSocket, Socket.IO and streamed events as state machines without I/O, and other parts of
 //! an HTTP client: URLs, cookies, content encodings.
 
 #![forbid(unsafe_code)]
@@ -16,6 +16,7 @@ pub mod h2;
 pub mod head;
 pub mod heads;
 pub mod reply;
+pub mod socketio;
 mod unpack;
 pub mod url;
 pub mod websocket;

@@ -13,5 +13,6 @@ pub mod init_sources;
 pub mod mqtt_packets;
 pub mod response_codec;
 pub mod script_source;
+pub mod socketio_packets;
 pub mod stream_events;
 pub mod websocket_frames;

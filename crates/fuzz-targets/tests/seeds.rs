@@ -115,6 +115,15 @@ mod seeds {
     }
 
     #[test]
+    fn socketio_packets() {
+        check_texts(
+            "fuzz/seeds/socketio_packets",
+            &[""],
+            fuzz_targets::socketio_packets::check,
+        );
+    }
+
+    #[test]
     fn stream_events() {
         check_splits(
             "fuzz/seeds/stream_events",

@@ -1,0 +1,15 @@
+//! Socket.IO, version 5 of its protocol, on Engine.IO 4: what servers of Socket.IO 3 and 4 speak.
+//!
+//! Engine.IO transports texts between client and server, by long polling or in WebSocket messages
+//! ([`EnginePacket`], [`split_payload`], [`Handshake`]). Most texts are packets of Socket.IO, which
+//! have a namespace, and for events the name and arguments as a JSON list ([`Packet`]).
+
+mod engine;
+mod packet;
+
+pub use engine::{EnginePacket, Handshake, PROBE, SEPARATOR, split_payload};
+pub use packet::{Packet, PacketError, PacketKind};
+
+#[cfg(test)]
+#[path = "socketio_tests.rs"]
+mod tests;
