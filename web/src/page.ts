@@ -14,6 +14,7 @@ import { generator, machines } from "./sections/generator";
 import type { Header } from "./sections/header";
 import { distribution, latency } from "./sections/latency";
 import { http2 } from "./sections/http2";
+import { socketio } from "./sections/socketio";
 import { websocket } from "./sections/websocket";
 import { mocks } from "./sections/mocks";
 import { nodes } from "./sections/nodes";
@@ -47,6 +48,7 @@ export function view(env: Env, header: Header): View {
     concurrency(env),
     http2(),
     websocket(),
+    socketio(),
     offeredLoad(env),
     generator(env),
     nodes(),

@@ -3,7 +3,9 @@
 
 use crate::{
     Fault,
-    outcome::{Http2Fault, KeptEnd, ProtocolFault, StreamFault, TlsFault, WebSocketFault},
+    outcome::{
+        Http2Fault, KeptEnd, ProtocolFault, SocketIoFault, StreamFault, TlsFault, WebSocketFault,
+    },
 };
 
 const ALL: [Fault; 38] = [
@@ -55,6 +57,7 @@ impl Fault {
             .chain(Http2Fault::all().map(Fault::Http2))
             .chain(StreamFault::ALL.into_iter().map(Fault::Stream))
             .chain(WebSocketFault::ALL.into_iter().map(Fault::WebSocket))
+            .chain(SocketIoFault::ALL.into_iter().map(Fault::SocketIo))
     }
 
     /// Returns the fault's name in the record.
@@ -90,6 +93,7 @@ impl Fault {
             Fault::Http2(fault) => fault.name(),
             Fault::Stream(fault) => fault.name(),
             Fault::WebSocket(fault) => fault.name(),
+            Fault::SocketIo(fault) => fault.name(),
             Fault::TooManyRedirects => "too_many_redirects",
             Fault::BadEncoding => "bad_encoding",
             Fault::BodyTooLarge => "body_too_large",

@@ -10,6 +10,7 @@ use crate::{
 
 pub use crate::{
     http2_counts::{Http2Close, Http2Counts, RequestSpread},
+    socketio::SocketIoCounts,
     websocket::WebSocketCounts,
 };
 
@@ -111,6 +112,8 @@ pub struct RunPart {
     pub http2: Http2Counts,
     /// Counts of WebSocket connections.
     pub websocket: WebSocketCounts,
+    /// Counts of Socket.IO sessions.
+    pub socketio: SocketIoCounts,
     /// CPU time by worker, in nanoseconds.
     pub cpu_ns: Vec<u64>,
     /// Time spent spinning for the next arrival, by worker. Included in the CPU time.
@@ -290,6 +293,7 @@ impl Interval {
         self.run.connections += run.connections;
         self.run.http2.join(&run.http2);
         self.run.websocket.join(&run.websocket);
+        self.run.socketio.join(&run.socketio);
         self.run.lines_lost += run.lines_lost;
         self.run.stall_ns = self.run.stall_ns.max(run.stall_ns);
         self.run.last_end_ns = self.run.last_end_ns.max(run.last_end_ns);

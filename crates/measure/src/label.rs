@@ -48,6 +48,8 @@ pub enum LabelGroup {
     Mqtt,
     /// Messages on WebSocket connections.
     WebSocket,
+    /// Operations of Socket.IO sessions.
+    SocketIo,
     /// Requests that a test script sent and timed itself.
     Script,
     /// Times that a script measured.
@@ -70,9 +72,11 @@ impl LabelGroup {
     #[must_use]
     pub fn role(self) -> Role {
         match self {
-            LabelGroup::Request | LabelGroup::Mqtt | LabelGroup::WebSocket | LabelGroup::Script => {
-                Role::Request
-            }
+            LabelGroup::Request
+            | LabelGroup::Mqtt
+            | LabelGroup::WebSocket
+            | LabelGroup::SocketIo
+            | LabelGroup::Script => Role::Request,
             LabelGroup::Iteration | LabelGroup::Transaction => Role::Iteration,
             LabelGroup::Custom => Role::Aside,
         }

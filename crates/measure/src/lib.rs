@@ -24,6 +24,7 @@ pub mod recent;
 pub mod recorder;
 pub mod sample;
 pub mod slot;
+mod socketio;
 mod status;
 pub mod stream;
 pub mod summary;
@@ -41,3 +42,11 @@ pub use recorder::Recorder;
 pub use sample::{DurationSample, Intended, Sample};
 pub use slot::Slot;
 pub use status::Status;
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes the value by reference"
+)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}

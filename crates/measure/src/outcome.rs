@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::{
     http2_fault::{Http2Code, Http2Fault, Http2Violation},
+    socketio::SocketIoFault,
     stream::StreamFault,
     tls_fault::{Alert, TlsFault},
     websocket::WebSocketFault,
@@ -252,6 +253,8 @@ pub enum Fault {
     Stream(StreamFault),
     /// A WebSocket operation has no result.
     WebSocket(WebSocketFault),
+    /// A Socket.IO operation has no result.
+    SocketIo(SocketIoFault),
     /// There were more redirects than allowed.
     TooManyRedirects,
     /// The content encoding is invalid.
@@ -341,11 +344,14 @@ impl Fault {
             | Fault::Stream(StreamFault::Lost)
             | Fault::WebSocket(
                 WebSocketFault::Closed | WebSocketFault::ClosedWithError | WebSocketFault::Lost,
-            ) => NoAnswer::Reset,
+            )
+            | Fault::SocketIo(SocketIoFault::Disconnected | SocketIoFault::Lost) => NoAnswer::Reset,
+            Fault::SocketIo(SocketIoFault::PingTimeout) => NoAnswer::Timeout,
             Fault::Refused | Fault::Unreachable | Fault::Proxy => NoAnswer::Refused,
             Fault::DnsNotFound | Fault::DnsAgain => NoAnswer::Dns,
             Fault::Tls(_) => NoAnswer::Tls,
             Fault::WebSocket(WebSocketFault::NotConnected)
+            | Fault::SocketIo(SocketIoFault::NotConnected)
             | Fault::NoDescriptors
             | Fault::NoPorts
             | Fault::BadUrl
@@ -357,6 +363,7 @@ impl Fault {
             | Fault::Http2(Http2Fault::Violation(_))
             | Fault::Stream(_)
             | Fault::WebSocket(_)
+            | Fault::SocketIo(_)
             | Fault::TooManyRedirects
             | Fault::BadEncoding
             | Fault::BodyTooLarge => NoAnswer::Protocol,
@@ -413,6 +420,7 @@ impl Fault {
             Fault::Http2(fault) => fault.text(),
             Fault::Stream(fault) => fault.text(),
             Fault::WebSocket(fault) => fault.text(),
+            Fault::SocketIo(fault) => fault.text(),
             Fault::TooManyRedirects => "too many redirects",
             Fault::BadEncoding => "invalid content encoding",
             Fault::BodyTooLarge => "body that must be read is larger than 64 MiB",

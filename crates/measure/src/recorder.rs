@@ -321,6 +321,7 @@ impl Recorder {
             connections: self.run.connections,
             http2: self.run.http2.next_interval(),
             websocket: self.run.websocket.level(),
+            socketio: self.run.socketio.level(),
             ..RunPart::default()
         };
         self.full.push(Snapshot {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Histogram, LabelId, OutcomeClass, Recorder, TimeKind,
+    Histogram, LabelId, OutcomeClass, Recorder, TimeKind, is_zero,
     sample::{Intended, RequestOutcome},
 };
 
@@ -95,14 +95,6 @@ pub struct StreamCounts {
     /// Events with content that arrived alone in a read.
     #[serde(skip_serializing_if = "is_zero")]
     pub alone: u64,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes the value by reference"
-)]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 impl StreamCounts {

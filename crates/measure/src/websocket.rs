@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::is_zero;
+
 /// Why a WebSocket operation has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WebSocketFault {
@@ -110,14 +112,6 @@ pub struct WebSocketCounts {
     /// Connections that servers closed, by close code.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub closed_by_server: BTreeMap<u16, u64>,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes the value by reference"
-)]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 impl WebSocketCounts {

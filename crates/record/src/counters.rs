@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use measure::{
     Fault, LabelId, NoAnswer, OutcomeClass, Status, TimeKind, TimeSpan,
-    interval::{Gauge, RunPart, WebSocketCounts},
+    interval::{Gauge, RunPart, SocketIoCounts, WebSocketCounts},
     label,
     slot::{Counters, KeyCounts},
     stream::StreamCounts,
@@ -74,6 +74,8 @@ pub(super) struct RunLine {
     http2: Option<Box<Http2Line>>,
     #[serde(default, skip_serializing_if = "WebSocketCounts::is_empty")]
     websocket: WebSocketCounts,
+    #[serde(default, skip_serializing_if = "SocketIoCounts::is_empty")]
+    socketio: SocketIoCounts,
     workers: Vec<Worker>,
     #[serde(default, skip_serializing_if = "is_zero")]
     stall_ns: u64,
@@ -275,6 +277,7 @@ impl RunLine {
             },
             http2: Http2Line::from_counts(&run.http2).map(Box::new),
             websocket: run.websocket.clone(),
+            socketio: run.socketio.clone(),
             workers: (0..workers).map(worker).collect(),
             stall_ns: run.stall_ns,
             throttled_ns: frame.throttled_ns,
@@ -303,6 +306,7 @@ impl RunLine {
                 .map(Http2Line::counts)
                 .unwrap_or_default(),
             websocket: self.websocket.clone(),
+            socketio: self.socketio.clone(),
             cpu_ns: self.workers.iter().map(|worker| worker.cpu_ns).collect(),
             spin_ns: self.workers.iter().map(|worker| worker.spin_ns).collect(),
             waiting_ns: self

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::{
     TimeSpan,
-    interval::{Gauge, Http2Counts, RunPart, WebSocketCounts},
+    interval::{Gauge, Http2Counts, RunPart, SocketIoCounts, WebSocketCounts},
     slot::{Counters, KeyCounts},
     stream::StreamCounts,
 };
@@ -26,6 +26,8 @@ pub struct Rows {
     pub http2: Http2Counts,
     /// Counts of WebSocket connections. Rows contain only the number of open ones.
     pub websocket: WebSocketCounts,
+    /// Counts of Socket.IO sessions. Rows contain only the number of open ones.
+    pub socketio: SocketIoCounts,
     pub exited: u64,
     pub end_ns: u64,
     pub last_end_ns: u64,
@@ -42,6 +44,8 @@ impl Rows {
         row.run.http2 = row.run.http2.levels();
         self.websocket.add(&row.run.websocket);
         row.run.websocket = row.run.websocket.level();
+        self.socketio.add(&row.run.socketio);
+        row.run.socketio = row.run.socketio.level();
         self.end_ns = self.end_ns.max(row.span.to_ns);
         self.last_end_ns = self.last_end_ns.max(row.run.last_end_ns);
         self.open_chunk(row.index / CHUNK);
@@ -185,6 +189,7 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         connections,
         http2,
         websocket,
+        socketio,
         cpu_ns,
         spin_ns,
         waiting_ns,
@@ -193,7 +198,7 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         last_end_ns,
     } = run;
     numbers.extend([due, started, skipped, exited, opened, connections]);
-    numbers.extend([&http2.stream_limit, &websocket.open]);
+    numbers.extend([&http2.stream_limit, &websocket.open, &socketio.open]);
     numbers.extend([stall_ns, lines_lost, last_end_ns]);
     for gauge in [in_flight, users, &http2.connections, &http2.streams] {
         numbers.extend([gauge.samples, gauge.sum, gauge.max, gauge.last]);
@@ -277,7 +282,8 @@ impl Reader<'_> {
 
     fn run(&mut self) -> RunPart {
         let [due, started, skipped, exited, opened, connections] = self.array();
-        let [stream_limit, open, stall_ns, lines_lost, last_end_ns] = self.array();
+        let [stream_limit, open_websockets, open_sessions] = self.array();
+        let [stall_ns, lines_lost, last_end_ns] = self.array();
         let [in_flight, users, connections_over_http2, streams] =
             std::array::from_fn(|_| self.gauge());
         RunPart {
@@ -296,8 +302,12 @@ impl Reader<'_> {
                 ..Http2Counts::default()
             },
             websocket: WebSocketCounts {
-                open,
+                open: open_websockets,
                 ..WebSocketCounts::default()
+            },
+            socketio: SocketIoCounts {
+                open: open_sessions,
+                ..SocketIoCounts::default()
             },
             cpu_ns: self.list(),
             spin_ns: self.list(),

@@ -21,6 +21,7 @@ pub mod nodes;
 pub mod printable;
 pub mod profile;
 pub mod sheet;
+mod socketio;
 mod streams;
 pub mod svg;
 pub mod trend;

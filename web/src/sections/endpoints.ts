@@ -22,6 +22,7 @@ const GROUPS: [Row["group"], string][] = [
   ["request", "Requests"],
   ["mqtt", "MQTT"],
   ["websocket", "WebSocket"],
+  ["socketio", "Socket.IO"],
   ["custom", "Custom"],
 ];
 const MEANING = {

@@ -77,7 +77,7 @@ export interface GoodputRow {
 /** A row: an endpoint, a scenario's iterations, a group's transactions, or all requests (id 0). */
 export interface Row {
   id: number;
-  group: "request" | "iteration" | "transaction" | "mqtt" | "websocket" | "custom";
+  group: "request" | "iteration" | "transaction" | "mqtt" | "websocket" | "socketio" | "custom";
   text: string;
   count: number;
   errors: number;

@@ -109,6 +109,26 @@ export interface WebSocketCounts {
   bytes_received: number;
 }
 
+/** Sessions and events of Socket.IO. */
+export interface SocketIoCounts {
+  opened: number;
+  refused: number;
+  upgraded: number;
+  not_upgraded: number;
+  open: number;
+  closed_here: number;
+  closed_by_server: number;
+  lost: number;
+  ping_timeouts: number;
+  sent: number;
+  received: number;
+  acknowledged: number;
+  unclaimed: number;
+  pings: number;
+  polls: number;
+  refused_polls: number;
+}
+
 /** Connections and streams of HTTP/2. */
 export interface Http2 {
   opened: number;
@@ -217,6 +237,7 @@ export interface Summary {
   connections_opened: number;
   http2?: Http2;
   websocket?: WebSocketCounts;
+  socketio?: SocketIoCounts;
   errors: ErrorRow[];
   conclusions: Conclusion[];
   /** Assumptions, one sentence each. */

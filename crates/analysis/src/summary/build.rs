@@ -23,10 +23,11 @@ use crate::{
 use record::{EventKind, LabelTotals, Model, Run, RunState, Truncation, units};
 
 /// Groups of labels that are shown as endpoints.
-const ENDPOINTS: [LabelGroup; 5] = [
+const ENDPOINTS: [LabelGroup; 6] = [
     LabelGroup::Request,
     LabelGroup::Mqtt,
     LabelGroup::WebSocket,
+    LabelGroup::SocketIo,
     LabelGroup::Script,
     LabelGroup::Custom,
 ];
@@ -95,6 +96,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         connections_opened: run.totals.rows.opened,
         http2,
         websocket: super::websocket::row(run),
+        socketio: super::socketio::row(run),
         errors: figures::errors(run),
         conclusions: Vec::new(),
         assumptions: Vec::new(),

@@ -13,6 +13,7 @@ mod phases;
 mod recovery;
 mod scenarios;
 mod server;
+mod socketio;
 pub(crate) mod stream;
 mod trend;
 mod websocket;
@@ -36,6 +37,7 @@ pub use phases::PhaseRow;
 pub use recovery::{AfterLoad, PeakRecovery, Recovery};
 pub use scenarios::ScenarioRow;
 pub use server::ServerRow;
+pub use socketio::SocketIo;
 pub use stream::{GoodputRow, StreamRow};
 pub use trend::{Trend, TrendSpan};
 pub use websocket::WebSocket;
@@ -146,6 +148,9 @@ pub struct Summary {
     /// WebSocket connections and messages. `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub websocket: Option<WebSocket>,
+    /// Socket.IO sessions and events. `None` if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socketio: Option<SocketIo>,
     /// Causes of errors, most frequent first.
     pub errors: Vec<ErrorRow>,
     pub conclusions: Vec<Conclusion>,

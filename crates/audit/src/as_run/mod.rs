@@ -177,6 +177,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         connections_opened: 0,
         http2: None,
         websocket: None,
+        socketio: None,
         errors: Vec::new(),
         conclusions: Vec::new(),
         assumptions: Vec::new(),

@@ -53,6 +53,13 @@ pub enum Event<'a> {
     MessageSent,
     /// A message was received on a WebSocket connection, and a step waited for it.
     MessageReceived,
+    /// A step begins to emit an event in a Socket.IO session.
+    Emit,
+    /// A step that waited for events has those that it waited for, or its time limit expired after
+    /// others.
+    EventsReceived { ns: u64 },
+    /// A step that emitted an event is complete.
+    EmitCompleted { ns: u64 },
     /// A custom metric from a hook. Only the accumulator of the same front end interprets it.
     Custom { name: &'a str, value: u64 },
     /// A script counted something.
@@ -125,9 +132,9 @@ pub struct Opening {
 pub enum Reason<'a> {
     /// The response is missing or incomplete.
     Fault(Fault),
-    /// An operation on a WebSocket connection has no result.
+    /// An operation on a WebSocket connection or in a Socket.IO session has no result.
     WebSocket(Fault),
-    /// The server refused a WebSocket connection with this HTTP status.
+    /// The server refused a WebSocket connection or a Socket.IO session with this HTTP status.
     Refused(u16),
     /// A strict capture or match failed.
     Capture,
@@ -154,9 +161,9 @@ impl Reason<'_> {
 pub enum KeptReason {
     /// The response is missing or incomplete.
     Fault(Fault),
-    /// An operation on a WebSocket connection has no result.
+    /// An operation on a WebSocket connection or in a Socket.IO session has no result.
     WebSocket(Fault),
-    /// The server refused a WebSocket connection with this HTTP status.
+    /// The server refused a WebSocket connection or a Socket.IO session with this HTTP status.
     Refused(u16),
     /// A strict capture or match failed.
     Capture,

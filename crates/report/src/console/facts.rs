@@ -6,7 +6,7 @@ use super::{
     Detail,
     text::{Columns, wrap},
 };
-use crate::{facts::Fact, http2, websocket};
+use crate::{facts::Fact, http2, socketio, websocket};
 
 /// Figures of HTTP/2 that are shown without `--verbose`, because they are events rather than levels.
 const BRIEF_HTTP2: [&str; 6] = [
@@ -32,6 +32,10 @@ pub(super) fn http2(summary: &Summary, columns: Columns, detail: Detail) -> Stri
 
 pub(super) fn websocket(summary: &Summary, columns: Columns) -> String {
     lines("WebSocket", websocket::facts(summary).iter(), columns).join("\n")
+}
+
+pub(super) fn socketio(summary: &Summary, columns: Columns) -> String {
+    lines("Socket.IO", socketio::facts(summary).iter(), columns).join("\n")
 }
 
 fn lines<'f>(title: &str, facts: impl Iterator<Item = &'f Fact>, columns: Columns) -> Vec<String> {

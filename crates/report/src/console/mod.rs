@@ -97,6 +97,7 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
     let of_protocols = [
         facts::http2(summary, columns, detail),
         facts::websocket(summary, columns),
+        facts::socketio(summary, columns),
     ];
     blocks.extend(of_protocols.into_iter().filter(|block| !block.is_empty()));
     let steady = summary.steady.as_ref().filter(|steady| steady.is_news());
@@ -314,7 +315,9 @@ fn levels(summary: &Summary, columns: Columns) -> String {
 
 fn news<'a>(detail: &'a str, label: &str, reason: &str) -> &'a str {
     let line = detail.lines().next().unwrap_or_default();
-    let rest = line.strip_prefix(label).unwrap_or(line);
+    let rest = line.strip_prefix(label);
+    let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with([' ', ':']));
+    let rest = rest.unwrap_or(line);
     let rest = rest.strip_suffix(reason).unwrap_or(rest);
     rest.trim_matches([' ', ':'])
 }

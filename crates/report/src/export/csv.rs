@@ -90,6 +90,7 @@ impl CsvRow<'_> {
             Some(LabelGroup::Transaction) => "transaction",
             Some(LabelGroup::Mqtt) => "mqtt",
             Some(LabelGroup::WebSocket) => "websocket",
+            Some(LabelGroup::SocketIo) => "socketio",
             Some(LabelGroup::Script) => "script",
             Some(LabelGroup::Custom) => "custom",
         };

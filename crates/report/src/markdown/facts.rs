@@ -4,7 +4,7 @@ use super::{
     sections::section,
     table::{MarkdownTable, escaped},
 };
-use crate::{facts::Fact, http2, websocket};
+use crate::{facts::Fact, http2, socketio, websocket};
 use analysis::summary::Summary;
 
 pub fn http2(summary: &Summary) -> String {
@@ -17,6 +17,10 @@ pub fn http2(summary: &Summary) -> String {
 
 pub fn websocket(summary: &Summary) -> String {
     table("WebSocket", websocket::facts(summary), None)
+}
+
+pub fn socketio(summary: &Summary) -> String {
+    table("Socket.IO", socketio::facts(summary), None)
 }
 
 fn table(title: &str, facts: Vec<Fact>, sentence: Option<&str>) -> String {

@@ -53,6 +53,7 @@ pub fn render(page: &Page) -> Document {
         chart("concurrency.svg"),
         facts::http2(summary),
         facts::websocket(summary),
+        facts::socketio(summary),
         sections::generator(summary),
         nodes::table(summary),
         saturation::saturation(summary),

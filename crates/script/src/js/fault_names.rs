@@ -49,7 +49,9 @@ pub fn fault_name(fault: Fault) -> &'static str {
         }
         Fault::Http2(_) => "ERR_HTTP2_STREAM_ERROR",
         // Scripts of native plans also receive names of Node.js.
-        Fault::Stream(_) | Fault::WebSocket(_) => "ERR_READING_RESPONSE_STREAM",
+        Fault::Stream(_) | Fault::WebSocket(_) | Fault::SocketIo(_) => {
+            "ERR_READING_RESPONSE_STREAM"
+        }
         Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
         // They have no size limit and therefore no name for this.
         Fault::BodyTooLarge => "EMSGSIZE",
