@@ -298,7 +298,7 @@ fn simulate_around(
     client.set_dialer(Rc::new(SimulatedDialer(Rc::clone(&server))));
     let env = Env {
         worker: Rc::clone(&worker),
-        client,
+        client: Rc::new(client),
         program,
         hook: None,
         script: None,

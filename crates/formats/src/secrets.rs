@@ -7,8 +7,9 @@ use plan::{
     Plan, Request, Scenario, Step, Template, Variable,
     scenario::{Capture, CaptureSource, Loop, Over, PartContent, RequestBody},
     secret::MIN_LENGTH,
+    socketio::{EmitAwaits, SocketIoAction},
     template::Piece,
-    websocket::WebSocketAction,
+    websocket::{MessageExpectation, WebSocketAction},
 };
 use query::value;
 use serde_json::Value;
@@ -92,6 +93,7 @@ impl Secrets {
             match step {
                 Step::Loop(inner) => self.elements(inner),
                 Step::WebSocket(step) => self.messages(&step.action),
+                Step::SocketIo(step) => self.events(&step.action),
                 _ => {}
             }
         }
@@ -113,6 +115,9 @@ impl Secrets {
         self.url(request.url_text.expose());
         for capture in &request.captures {
             self.capture(capture);
+        }
+        if let Some(auth) = request.socketio.as_ref().and_then(|io| io.auth.as_ref()) {
+            self.template("", auth, false);
         }
         match &request.body {
             RequestBody::Json(template) => self.template("", template, false),
@@ -142,6 +147,34 @@ impl Secrets {
             WebSocketAction::Expect(expect) => Some(expect),
             WebSocketAction::Listen(_) | WebSocketAction::Close(_) => None,
         };
+        self.expectation(expect);
+    }
+
+    fn events(&mut self, action: &SocketIoAction) {
+        let expect = match action {
+            SocketIoAction::Join { auth, .. } => {
+                if let Some(auth) = auth {
+                    self.template("", auth, false);
+                }
+                None
+            }
+            SocketIoAction::Emit(emit) => {
+                for argument in &emit.arguments {
+                    self.template("", argument, false);
+                }
+                match &emit.awaits {
+                    EmitAwaits::Nothing => None,
+                    EmitAwaits::Ack(ack) => Some(&ack.content),
+                    EmitAwaits::Event(event) => Some(&event.content),
+                }
+            }
+            SocketIoAction::Expect(event) => Some(&event.content),
+            SocketIoAction::Upgrade | SocketIoAction::Listen(_) | SocketIoAction::Close => None,
+        };
+        self.expectation(expect);
+    }
+
+    fn expectation(&mut self, expect: Option<&MessageExpectation>) {
         let captures = expect.iter().flat_map(|expect| &expect.captures);
         captures.for_each(|capture| self.capture(capture));
     }

@@ -31,6 +31,7 @@ mod script;
 pub mod secret;
 pub mod server;
 mod share;
+pub mod socketio;
 pub mod template;
 pub mod units;
 mod users;

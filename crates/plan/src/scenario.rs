@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::{
     At, EventStream, Extension, Raw, Volume,
     dialect::{BodyRule, DeclaredError},
+    socketio::{SocketIoConnect, SocketIoStep},
     template::Template,
     websocket::{WebSocketConnect, WebSocketStep},
 };
@@ -81,6 +82,8 @@ pub enum Step {
     Request(Box<Request>),
     /// Sends or awaits messages on a WebSocket connection.
     WebSocket(Box<WebSocketStep>),
+    /// Emits or awaits events in a Socket.IO session.
+    SocketIo(Box<SocketIoStep>),
     /// Repeats steps.
     Loop(Loop),
     /// Runs steps in parallel.
@@ -118,6 +121,7 @@ impl Step {
             Step::Choose(branches) => (&[], branches),
             Step::Request(_)
             | Step::WebSocket(_)
+            | Step::SocketIo(_)
             | Step::Think(_)
             | Step::Log(_)
             | Step::Exit(_)
@@ -136,6 +140,7 @@ impl Step {
             Step::Choose(branches) => (&mut [], branches),
             Step::Request(_)
             | Step::WebSocket(_)
+            | Step::SocketIo(_)
             | Step::Think(_)
             | Step::Log(_)
             | Step::Exit(_)
@@ -227,6 +232,9 @@ pub struct Request {
     /// Makes the request open a WebSocket connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub websocket: Option<WebSocketConnect>,
+    /// Makes the request open a Socket.IO session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socketio: Option<SocketIoConnect>,
     /// Values extracted from the response.
     pub captures: Vec<Capture>,
     /// Conditions on the response.
@@ -250,10 +258,16 @@ impl Request {
     /// Returns the first word of the label.
     #[must_use]
     pub fn verb(&self) -> &str {
-        match self.websocket {
-            Some(_) => "CONNECT",
-            None => &self.method,
+        if self.opens_connection() {
+            return "CONNECT";
         }
+        &self.method
+    }
+
+    /// Whether the request opens a WebSocket connection or a Socket.IO session.
+    #[must_use]
+    pub fn opens_connection(&self) -> bool {
+        self.websocket.is_some() || self.socketio.is_some()
     }
 
     /// Creates a request with default options.
@@ -281,6 +295,7 @@ impl Request {
             redirects_keep_method: false,
             stream: None,
             websocket: None,
+            socketio: None,
             captures: Vec::new(),
             checks: Vec::new(),
             extension: None,

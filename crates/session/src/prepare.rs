@@ -387,8 +387,8 @@ impl Ready {
     }
 }
 
-/// Returns the number of connections that a user may have at a time: one for requests, and each
-/// WebSocket connection.
+/// Returns the number of connections that a user may have at a time: one for requests, each
+/// WebSocket connection, and those of a Socket.IO session, which polls on two.
 fn connections_of_user(plan: &Plan) -> u64 {
     let of_scenario = |scenario: &plan::Scenario| {
         let requests = scenario.requests();
@@ -398,7 +398,11 @@ fn connections_of_user(plan: &Plan) -> u64 {
             .iter()
             .filter_map(|request| request.websocket.as_ref());
         let names: BTreeSet<&str> = names.map(|socket| socket.connection.as_str()).collect();
-        names.len() as u64 + u64::from(!others.is_empty())
+        let (sessions, others): (Vec<_>, Vec<_>) = others
+            .into_iter()
+            .partition(|request| request.socketio.is_some());
+        let of_sessions = if sessions.is_empty() { 0 } else { 3 };
+        names.len() as u64 + of_sessions + u64::from(!others.is_empty())
     };
     let of_scenarios = plan.scenarios().iter().map(of_scenario);
     of_scenarios.max().unwrap_or(1).max(1)

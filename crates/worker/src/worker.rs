@@ -152,6 +152,8 @@ pub struct Worker {
     pub open: Rc<Cell<u64>>,
     /// Number of those that are WebSocket connections.
     pub websockets: Rc<Cell<u64>>,
+    /// Number of open Socket.IO sessions.
+    pub socketio: Rc<Cell<u64>>,
     /// Levels of HTTP/2 connections.
     pub http2: Http2Levels,
     /// Wakes the pacer.
@@ -236,6 +238,7 @@ impl Worker {
             users: Cell::new(0),
             open: Rc::default(),
             websockets: Rc::default(),
+            socketio: Rc::default(),
             http2: Http2Levels::default(),
             alarm: PacerWaker::default(),
             arrivals_end: Limit::default(),
@@ -464,6 +467,7 @@ impl Worker {
         let run = &mut self.recorder.borrow_mut().run;
         run.connections = self.open.get();
         run.websocket.open = self.websockets.get();
+        run.socketio.open = self.socketio.get();
     }
 
     /// Applies a pending stop request and returns its urgency. Every path that can observe a stop
@@ -575,6 +579,7 @@ impl Worker {
         run.users.sample(self.users.get());
         run.connections = self.open.get();
         run.websocket.open = self.websockets.get();
+        run.socketio.open = self.socketio.get();
         if let Some(connections) = self.http2.connections.get() {
             run.http2.connections.sample(connections);
             run.http2.streams.sample(self.http2.streams.get());

@@ -53,7 +53,7 @@ impl Driver for ScenarioDriver {
             let Some(script) = load_script(hooks, &worker, &self.settings) else {
                 return;
             };
-            let client = Client::new(&worker, self.settings);
+            let client = Rc::new(Client::new(&worker, self.settings));
             let env = Env {
                 worker,
                 client,

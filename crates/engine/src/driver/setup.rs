@@ -49,7 +49,7 @@ impl Driver for SetupDriver {
             let place = worker.enter(&state.limit);
             let script = load_script(self.hooks.as_deref(), &worker, &self.settings).flatten();
             let env = Env {
-                client: Client::new(&worker, self.settings),
+                client: Rc::new(Client::new(&worker, self.settings)),
                 worker: Rc::clone(&worker),
                 program: self.program,
                 // The front end's hooks receive only the load, not setup or teardown.

@@ -11,6 +11,7 @@ mod known;
 mod multipart;
 mod request;
 mod sizes;
+mod socketio;
 mod stream;
 mod values;
 mod websocket;
@@ -25,6 +26,7 @@ use plan::{
         Block, BlockKind, Branch, Call, Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step,
         ThinkTime,
     },
+    socketio::SocketIoAction,
     template::Template,
     websocket::WebSocketAction,
 };
@@ -36,6 +38,7 @@ pub use change::RequestChange;
 pub use interest::{HookInterest, Interest};
 pub use request::RequestStep;
 pub use sizes::sizes;
+pub use socketio::SessionStep;
 pub(crate) use websocket::SEQUENCE;
 pub use websocket::{ExpectedMessage, MessageStep};
 
@@ -50,6 +53,8 @@ pub struct Program {
     pub requests: Vec<RequestStep>,
     /// Steps on WebSocket connections of all scenarios.
     pub messages: Vec<MessageStep>,
+    /// Steps in Socket.IO sessions of all scenarios.
+    pub session_steps: Vec<SessionStep>,
     /// Groups of all scenarios.
     pub groups: Vec<CompiledGroup>,
     /// Variables with the same value for all users.
@@ -114,6 +119,8 @@ pub enum Op {
     Request(usize),
     /// Sends or awaits messages, by index in [`Program::messages`].
     WebSocket(usize),
+    /// Emits or awaits events, by index in [`Program::session_steps`].
+    SocketIo(usize),
     /// Pauses for a think time.
     Think(ThinkTime, Option<Jitter>),
     /// Prints a line.
@@ -217,6 +224,7 @@ impl Program {
             labels: Labels::default(),
             requests: Vec::new(),
             messages: Vec::new(),
+            session_steps: Vec::new(),
             groups: Vec::new(),
             origins: Vec::new(),
             problems: Vec::new(),
@@ -236,6 +244,7 @@ impl Program {
             scenarios,
             requests: compiler.requests,
             messages: compiler.messages,
+            session_steps: compiler.session_steps,
             groups: compiler.groups,
             payloads,
             constants,
@@ -276,21 +285,29 @@ impl Program {
     /// Returns the number of requests per iteration of the largest scenario, at least one.
     #[must_use]
     pub fn requests_of_user(&self) -> u64 {
-        let is_timed = |index: usize| self.messages[index].label.is_some();
+        let is_timed = |op: &Op| match op {
+            Op::Request(_) => true,
+            Op::WebSocket(index) => self.messages[*index].label.is_some(),
+            Op::SocketIo(index) => self.session_steps[*index].label.is_some(),
+            _ => false,
+        };
         let of_scenarios = self.scenarios.iter();
         let of_scenarios = of_scenarios.map(|s| fixed_requests(&s.ops, &is_timed));
         of_scenarios.max().unwrap_or(1).max(1)
     }
 }
 
-fn fixed_requests(ops: &[Op], is_timed: &dyn Fn(usize) -> bool) -> u64 {
+fn fixed_requests(ops: &[Op], is_timed: &dyn Fn(&Op) -> bool) -> u64 {
     let mut factors = vec![1u64];
     let mut sum = 0u64;
     for op in ops {
         let factor = factors.last().copied().unwrap_or(1);
         match op {
-            Op::WebSocket(index) if !is_timed(*index) => {}
-            Op::Request(_) | Op::WebSocket(_) => sum = sum.saturating_add(factor),
+            Op::Request(_) | Op::WebSocket(_) | Op::SocketIo(_) => {
+                if is_timed(op) {
+                    sum = sum.saturating_add(factor);
+                }
+            }
             Op::Enter(enter) => {
                 let times = match &enter.count {
                     LoopCount::Fixed(LoopRange {
@@ -374,6 +391,7 @@ struct Compiler<'a> {
     labels: Labels,
     requests: Vec<RequestStep>,
     messages: Vec<MessageStep>,
+    session_steps: Vec<SessionStep>,
     groups: Vec<CompiledGroup>,
     origins: Vec<Origin>,
     problems: Vec<plan::Problem>,
@@ -420,6 +438,12 @@ impl Compiler<'_> {
                     WebSocketAction::Listen(_)
                 )
             }
+            Op::SocketIo(index) => {
+                matches!(
+                    self.session_steps[*index].spec.action,
+                    SocketIoAction::Listen(_)
+                )
+            }
             _ => false,
         }
     }
@@ -460,6 +484,19 @@ impl Compiler<'_> {
                         }
                     }
                     ops.push(Op::WebSocket(self.messages.len() - 1));
+                }
+                Step::SocketIo(step) => {
+                    let label = step
+                        .verb()
+                        .map(|verb| self.labels.id(LabelGroup::SocketIo, verb, &step.label));
+                    match SessionStep::compile(step, label) {
+                        Ok(step) => self.session_steps.push(step),
+                        Err(problem) => {
+                            self.problems.push(problem);
+                            continue;
+                        }
+                    }
+                    ops.push(Op::SocketIo(self.session_steps.len() - 1));
                 }
                 Step::Think(think) => ops.push(Op::Think(think.time.clone(), think.jitter)),
                 Step::Log(template) => ops.push(Op::Log(template.clone())),

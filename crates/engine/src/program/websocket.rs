@@ -65,7 +65,7 @@ impl MessageStep {
 }
 
 impl ExpectedMessage {
-    fn compile(expect: &MessageExpectation) -> Result<ExpectedMessage, String> {
+    pub(super) fn compile(expect: &MessageExpectation) -> Result<ExpectedMessage, String> {
         let looks = Interest::default();
         let mut paths = Vec::new();
         let content =

@@ -57,7 +57,7 @@ impl User<'_> {
             .filter(|text| !text.is_empty());
         let spec = &step.spec;
         let more = match (result, &ongoing.unexpected) {
-            (Err(IterationAbort::Named(name, _) | IterationAbort::Unsendable(name, ..)), _) => {
+            (Err(IterationAbort::Named(name, _) | IterationAbort::NamedInStep(name, ..)), _) => {
                 format!(": {name}")
             }
             (_, Some(what)) => format!(": {what}"),

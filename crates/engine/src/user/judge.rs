@@ -38,10 +38,10 @@ impl User<'_> {
                     Err(IterationAbort::Named(name, fault)),
                 );
             }
-            Err(IterationAbort::Unsendable(name, fault, step)) => {
+            Err(IterationAbort::NamedInStep(name, fault, step)) => {
                 return (
                     RequestOutcome::Unanswered(fault),
-                    Err(IterationAbort::Unsendable(name, fault, step)),
+                    Err(IterationAbort::NamedInStep(name, fault, step)),
                 );
             }
             Err(end @ IterationAbort::Refused(status, _)) => {
@@ -137,7 +137,7 @@ impl User<'_> {
                 status_failure(step, rules.status_fails, answer.status).unwrap_or(Failure::Capture);
             return (
                 RequestOutcome::Failed(failure),
-                Err(IterationAbort::Capture),
+                Err(IterationAbort::Capture(Some(step.index))),
             );
         }
         let stranded = (ongoing.stranded && !step.spec.expected_status.contains(&answer.status))
@@ -217,7 +217,7 @@ impl User<'_> {
             bytes_in: moments.bytes_in,
         };
         let mut recorder = self.worker.recorder.borrow_mut();
-        if status.is_some() && ongoing.step.spec.websocket.is_none() {
+        if status.is_some() && !ongoing.step.spec.opens_connection() {
             let complete = !matches!(ended, RequestOutcome::Unanswered(_))
                 && !matches!(result, Err(IterationAbort::Answered(..)));
             let response = StepResponse {

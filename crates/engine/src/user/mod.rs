@@ -9,10 +9,12 @@ mod goodput;
 mod groups;
 pub mod hook;
 mod judge;
+mod messages;
 mod ongoing;
 mod operation;
 mod request;
 pub mod script;
+mod socketio;
 mod step_trace;
 mod vars;
 mod websocket;
@@ -65,7 +67,7 @@ pub struct Env {
     /// The worker that runs the users.
     pub worker: Rc<Worker>,
     /// The worker's HTTP client.
-    pub client: Client,
+    pub client: Rc<Client>,
     /// The worker's copy of the program.
     pub program: Program,
     /// The worker's hook. `None` if the run has no hooks.
@@ -82,7 +84,7 @@ pub struct UserIo {
     pub pool: Rc<ConnectionPool>,
     /// Time limit of the user's waits, which also aborts them when the run ends.
     pub limit: Rc<Limit>,
-    /// WebSocket connections of the iteration.
+    /// WebSocket connections and the Socket.IO session of the iteration.
     sockets: OpenSockets,
 }
 
@@ -113,13 +115,13 @@ enum IterationAbort {
     WebSocket(Fault),
     /// The server refused a WebSocket connection with this HTTP status. Contains the step.
     Refused(u16, u32),
-    /// A strict capture or match failed.
-    Capture,
+    /// A strict capture or match failed. Contains the step if it was a request.
+    Capture(Option<u32>),
     /// A hook ended the iteration. Contains the names of the failed check and of the error.
     Unexpected(&'static str, String),
-    /// The HTTP client of the original tool would not send the request. Contains the name of the
-    /// error and the step.
-    Unsendable(String, Fault, u32),
+    /// The HTTP client of the original tool would not send the request, or the server refused the
+    /// namespace of a session. Contains the name of the error and the step.
+    NamedInStep(String, Fault, u32),
     /// A named error that does not concern a request.
     Named(String, Fault),
     Left,
@@ -130,7 +132,7 @@ impl IterationAbort {
         match self {
             IterationAbort::Fault(fault, _)
             | IterationAbort::WebSocket(fault)
-            | IterationAbort::Unsendable(_, fault, _)
+            | IterationAbort::NamedInStep(_, fault, _)
             | IterationAbort::Named(_, fault) => RequestOutcome::Unanswered(*fault),
             IterationAbort::Failed(failure) | IterationAbort::Answered(failure, ..) => {
                 RequestOutcome::Failed(*failure)
@@ -138,7 +140,7 @@ impl IterationAbort {
             IterationAbort::Refused(status, _) => {
                 RequestOutcome::Failed(measure::Failure::Status(*status))
             }
-            IterationAbort::Capture => RequestOutcome::Failed(measure::Failure::Capture),
+            IterationAbort::Capture(_) => RequestOutcome::Failed(measure::Failure::Capture),
             IterationAbort::Unexpected(kind, _) => {
                 RequestOutcome::Failed(measure::Failure::Check(kind))
             }
@@ -154,9 +156,9 @@ impl IterationAbort {
             | IterationAbort::Answered(_, fault, _) => fault.text().to_owned(),
             IterationAbort::Failed(failure) => failure.to_string(),
             IterationAbort::Refused(status, _) => measure::Failure::Status(*status).to_string(),
-            IterationAbort::Capture => "Failed capture or match".to_owned(),
+            IterationAbort::Capture(_) => "Failed capture or match".to_owned(),
             IterationAbort::Named(name, _)
-            | IterationAbort::Unsendable(name, ..)
+            | IterationAbort::NamedInStep(name, ..)
             | IterationAbort::Unexpected(_, name) => name.clone(),
             IterationAbort::Left => String::new(),
         }
@@ -175,8 +177,8 @@ impl IterationAbort {
             }
             IterationAbort::WebSocket(fault) => Some(Reason::WebSocket(*fault)),
             IterationAbort::Refused(status, _) => Some(Reason::Refused(*status)),
-            IterationAbort::Capture => Some(Reason::Capture),
-            IterationAbort::Unsendable(name, ..)
+            IterationAbort::Capture(_) => Some(Reason::Capture),
+            IterationAbort::NamedInStep(name, ..)
             | IterationAbort::Unexpected(_, name)
             | IterationAbort::Named(name, _) => Some(Reason::Named(name)),
         }
@@ -186,7 +188,7 @@ impl IterationAbort {
 #[derive(Clone)]
 struct User<'a> {
     worker: &'a Rc<Worker>,
-    client: &'a Client,
+    client: &'a Rc<Client>,
     program: &'a Program,
     hook: &'a WorkerHook,
     script: &'a Option<Rc<dyn ScriptHost>>,
@@ -263,8 +265,8 @@ pub async fn run(env: &Env, io: &UserIo, start: IterationStart) -> RequestOutcom
                 IterationAbort::Refused(status, step) => {
                     (Some(Reason::Refused(*status)), Some(*step))
                 }
-                IterationAbort::Capture => (Some(Reason::Capture), None),
-                IterationAbort::Unsendable(name, _, step) => {
+                IterationAbort::Capture(step) => (Some(Reason::Capture), *step),
+                IterationAbort::NamedInStep(name, _, step) => {
                     (Some(Reason::Named(name)), Some(*step))
                 }
                 IterationAbort::Unexpected(_, name) | IterationAbort::Named(name, _) => {
@@ -274,7 +276,9 @@ pub async fn run(env: &Env, io: &UserIo, start: IterationStart) -> RequestOutcom
             };
             if let Some(reason) = reason {
                 recorder.frontend(now, &Event::UserFailed { reason, step });
-                let is_news = program.tells_errors && step.is_some();
+                // A failed capture follows a response, so nothing is wrong with the request.
+                let is_capture = matches!(reason, Reason::Capture);
+                let is_news = program.tells_errors && step.is_some() && !is_capture;
                 reported = is_news.then(|| reason.to_kept());
             }
             end.ended()
@@ -375,6 +379,7 @@ impl<'a> User<'a> {
             match op {
                 Op::Request(index) => self.request(*index).await?,
                 Op::WebSocket(index) => self.websocket(*index).await?,
+                Op::SocketIo(index) => self.socketio(*index).await?,
                 Op::Fork(fork) => {
                     at = fork.after;
                     // The future is boxed, because it cannot contain itself.

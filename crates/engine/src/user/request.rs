@@ -121,7 +121,7 @@ impl User<'_> {
         if let Some(error) = fails_with {
             let name = error.name.clone();
             return Err(if error.is_of_client {
-                IterationAbort::Unsendable(name, Fault::Declared, step.index)
+                IterationAbort::NamedInStep(name, Fault::Declared, step.index)
             } else {
                 IterationAbort::Named(name, Fault::Declared)
             });
@@ -149,10 +149,15 @@ impl User<'_> {
             ongoing.asked = Some(request.clone().into_owned());
         }
         self.set_cookies_of_step(step, &request, ongoing.change.as_deref())?;
-        let sent = match &step.spec.websocket {
-            None => self.send(&request, drawn_from, ongoing).await,
-            // The future is boxed, because it would enlarge every user.
-            Some(connect) => Box::pin(self.connect(connect, &request, drawn_from, ongoing)).await,
+        // The futures are boxed, because they would enlarge every user.
+        let sent = match (&step.spec.websocket, &step.spec.socketio) {
+            (None, None) => self.send(&request, drawn_from, ongoing).await,
+            (Some(connect), _) => {
+                Box::pin(self.connect(connect, &request, drawn_from, ongoing)).await
+            }
+            (_, Some(connect)) => {
+                Box::pin(self.connect_session(connect, &request, drawn_from, ongoing)).await
+            }
         };
         if let Cow::Owned(made) = request {
             step.take_back(made);
@@ -249,7 +254,7 @@ impl User<'_> {
     fn build_end(&self, step: &RequestStep, error: BuildError) -> IterationAbort {
         let named = |reason| self.program.http.dialect.error_name(reason);
         let unsendable =
-            |reason, fault| IterationAbort::Unsendable(named(reason), fault, step.index);
+            |reason, fault| IterationAbort::NamedInStep(named(reason), fault, step.index);
         match error {
             BuildError::Url(url) if !url.starts_with("http") => {
                 IterationAbort::Named(format!("Invalid URL - {}", self.hidden(url)), Fault::BadUrl)
@@ -323,7 +328,7 @@ fn cookies<'s>(
 
 impl Caller for Teller<'_> {
     fn sending(&mut self, now_ns: u64) {
-        if self.step.spec.websocket.is_some() {
+        if self.step.spec.opens_connection() {
             return;
         }
         let mut recorder = self.worker.recorder.borrow_mut();

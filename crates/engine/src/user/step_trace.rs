@@ -44,7 +44,7 @@ impl User<'_> {
         };
         let is_told = found.iter().any(|found| !found.holds);
         let failed = match (ended, result) {
-            (_, Err(IterationAbort::Named(name, _) | IterationAbort::Unsendable(name, ..))) => {
+            (_, Err(IterationAbort::Named(name, _) | IterationAbort::NamedInStep(name, ..))) => {
                 Some(name.clone())
             }
             (RequestOutcome::Unanswered(fault), _) => Some(match &ongoing.unexpected {

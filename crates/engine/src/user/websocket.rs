@@ -9,7 +9,7 @@ use std::{
 };
 
 use measure::{
-    Failure, Fault, Sample, Status,
+    Failure, Fault, Status,
     accumulator::Event,
     outcome::WebSocketFault,
     sample::{Intended, RequestOutcome},
@@ -22,7 +22,7 @@ use query::value;
 use serde_json::Value;
 
 use super::{
-    IterationAbort, User, capture::Inspection, ongoing::Ongoing, operation::Operation,
+    IterationAbort, User, capture::Inspection, messages::Messages, ongoing::Ongoing,
     request::Teller,
 };
 use crate::program::{ExpectedMessage, MessageStep, SEQUENCE};
@@ -30,16 +30,19 @@ use codec::{Response, content::Unpacking, websocket::Offer};
 use worker::{
     OutputLine,
     client::{
-        Agent, Built, Call, EXCERPT,
+        Agent, Built, Call,
+        socketio::Session,
         websocket::{Claim, Message, UpgradeRequest, WebSocket},
     },
-    step_trace::{RequestTrace, StepTrace},
+    step_trace::StepTrace,
 };
 
 /// Open WebSocket connections of an iteration, by name. The one that a step uses is taken out.
 #[derive(Debug)]
 pub(super) struct OpenSockets {
     open: RefCell<Vec<(String, WebSocket)>>,
+    /// The Socket.IO session, unless a step uses it.
+    pub(super) session: RefCell<Option<Box<Session>>>,
     /// Whether connections that no step uses are read.
     pub(super) is_reading: Cell<bool>,
 }
@@ -48,6 +51,7 @@ impl Default for OpenSockets {
     fn default() -> Self {
         OpenSockets {
             open: RefCell::default(),
+            session: RefCell::default(),
             is_reading: Cell::new(true),
         }
     }
@@ -75,6 +79,9 @@ impl OpenSockets {
             for (_, socket) in self.open.borrow_mut().iter_mut() {
                 socket.read_idle(cx);
             }
+            if let Some(session) = &mut *self.session.borrow_mut() {
+                session.read_idle(cx);
+            }
         }
     }
 
@@ -82,6 +89,9 @@ impl OpenSockets {
     pub(super) fn close_all(&self) {
         for (_, socket) in self.open.take() {
             socket.close_in_background();
+        }
+        if let Some(session) = self.session.take() {
+            session.close_in_background();
         }
     }
 
@@ -103,24 +113,6 @@ impl OpenSockets {
         }
         open.push((name.to_owned(), socket));
     }
-}
-
-/// What a step on a connection measured.
-#[derive(Debug, Default)]
-struct Messages {
-    first_write_ns: Option<u64>,
-    first_read_ns: Option<u64>,
-    done_ns: u64,
-    bytes_out: u64,
-    bytes_in: u64,
-    /// Close code, if the server closed the connection.
-    code: Option<u16>,
-    /// The reason in the server's close frame.
-    close_reason: String,
-    /// What was sent, for the trace.
-    sent: Option<String>,
-    /// The beginning of the last message, whether a step waited for it or not.
-    last: Vec<u8>,
 }
 
 impl User<'_> {
@@ -221,7 +213,8 @@ impl User<'_> {
                 let result = self.exchange_messages(step, &mut socket, &mut messages);
                 let result = result.await;
                 messages.bytes_in = socket.bytes_received() - received_before;
-                messages.code = socket.ended().and_then(|end| end.code);
+                let code = socket.ended().and_then(|end| end.code);
+                messages.status = code.map(Status::WebSocket);
                 messages.close_reason = socket.close_reason().to_owned();
                 self.io.sockets.put(&step.spec.connection, socket);
                 result
@@ -235,14 +228,15 @@ impl User<'_> {
             Ok(ExpectResult::Expected) => (RequestOutcome::Ok, Ok(())),
             Ok(ExpectResult::CaptureFailed) => (
                 RequestOutcome::Failed(Failure::Capture),
-                Err(IterationAbort::Capture),
+                Err(IterationAbort::Capture(None)),
             ),
             Err(fault) => (
                 RequestOutcome::Unanswered(fault),
                 Err(IterationAbort::WebSocket(fault)),
             ),
         };
-        self.record_messages(step, operation, &messages, ended);
+        let verb = step.spec.verb().unwrap_or_default();
+        self.record_messages((verb, &step.spec.label), operation, &messages, ended);
         self.worker.run_due(messages.done_ns);
         result
     }
@@ -307,7 +301,7 @@ impl User<'_> {
     }
 
     /// Reads and counts messages for some time.
-    async fn listen(&mut self, ns: u64) -> Result<(), IterationAbort> {
+    pub(super) async fn listen(&mut self, ns: u64) -> Result<(), IterationAbort> {
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, ns);
         if self.worker.common.walks {
@@ -333,90 +327,6 @@ impl User<'_> {
         } else {
             Err(IterationAbort::Fault(Fault::Unfinished, None))
         }
-    }
-
-    fn record_messages(
-        &mut self,
-        step: &MessageStep,
-        operation: Operation,
-        messages: &Messages,
-        ended: RequestOutcome,
-    ) {
-        let status = messages.code.map(Status::WebSocket);
-        let sample = Sample {
-            label: operation.label,
-            intended: operation.intended,
-            started_ns: operation.started_ns,
-            first_write_ns: messages.first_write_ns,
-            first_read_ns: messages.first_read_ns,
-            done_ns: messages.done_ns,
-            ended,
-            status: status.filter(|_| ended != RequestOutcome::Ok),
-            bytes_out: messages.bytes_out,
-            bytes_in: messages.bytes_in,
-        };
-        let mut recorder = self.worker.recorder.borrow_mut();
-        recorder.sample(&sample);
-        self.count_good(&mut recorder, &sample, None);
-        drop(recorder);
-        let verb = step.spec.verb().unwrap_or_default();
-        let reason = match ended {
-            RequestOutcome::Ok => None,
-            RequestOutcome::Failed(failure) => Some(failure.to_string()),
-            RequestOutcome::Unanswered(fault) => Some(fault.text().to_owned()),
-        };
-        let more = self.close_text(sample.status, &messages.close_reason);
-        self.record_first(&sample, || {
-            let detail = self.hidden(format!("{verb} {}{more}", step.spec.label));
-            self.message_detail(detail, &messages.last)
-        });
-        if self.worker.common.walks {
-            let trace = RequestTrace {
-                name: None,
-                method: verb.to_owned(),
-                url: step.spec.label.clone(),
-                status: None,
-                took_ns: messages.done_ns.saturating_sub(operation.started_ns),
-                found: Vec::new(),
-                failed: reason.map(|reason| self.hidden(format!("{reason}{more}"))),
-                body: Some(self.hidden(messages.text())).filter(|text| !text.is_empty()),
-            };
-            let trace = StepTrace::Request(Box::new(trace));
-            self.worker.emit(OutputLine::Step(trace));
-        }
-    }
-}
-
-impl User<'_> {
-    /// Returns the close code and the server's reason, for the description of a failure.
-    fn close_text(&self, status: Option<Status>, reason: &str) -> String {
-        let Some(status) = status else {
-            return String::new();
-        };
-        let reason = if self.program.without_excerpts {
-            ""
-        } else {
-            reason
-        };
-        format!(": {status} {reason}").trim_end().to_owned()
-    }
-}
-
-impl Messages {
-    /// Returns the messages of a step for its trace.
-    fn text(&self) -> String {
-        let sent = self.sent.iter().map(|text| format!("> {text}"));
-        let last =
-            (!self.last.is_empty()).then(|| format!("< {}", String::from_utf8_lossy(&self.last)));
-        let lines: Vec<String> = sent.chain(last).collect();
-        lines.join("\n")
-    }
-
-    fn keep(&mut self, message: Message<'_>) {
-        let bytes = message.bytes();
-        self.last.clear();
-        self.last
-            .extend_from_slice(&bytes[..bytes.len().min(EXCERPT)]);
     }
 }
 
@@ -448,7 +358,7 @@ impl AwaitedMessages<'_> {
             let drawn_from = user.rng.clone();
             if user.failed_check(content, &mut inspection).is_some() {
                 user.rng = drawn_from;
-                self.messages.keep(message);
+                self.messages.keep(message.bytes());
                 return Claim::Unclaimed;
             }
             if self.left == 1 {
@@ -458,7 +368,7 @@ impl AwaitedMessages<'_> {
         let event = Event::MessageReceived;
         user.worker.recorder.borrow_mut().frontend(now_ns, &event);
         if user.worker.common.walks || self.failed_capture {
-            self.messages.keep(message);
+            self.messages.keep(message.bytes());
         }
         self.messages.first_read_ns.get_or_insert(now_ns);
         self.left -= 1;

@@ -153,6 +153,7 @@ pub const STEPS: &[&str] = &[
     "choose",
     "call",
     "websocket",
+    "socketio",
 ];
 pub const KEYS_WITH_STEPS: &[&str] = &["if", "group", "steps"];
 pub const BRANCH: &[&str] = &["weight", "steps"];
@@ -202,6 +203,26 @@ pub const WEBSOCKET: &[&str] = &[
 pub const WEBSOCKET_SEND: &[&str] = &["json", "text"];
 pub const WEBSOCKET_EXPECT: &[&str] = &[
     "json", "text", "regexp", "flags", "count", "within", "capture",
+];
+pub const SOCKETIO: &[&str] = &[
+    "connect",
+    "join",
+    "emit",
+    "ack",
+    "expect",
+    "listen",
+    "close",
+    "namespace",
+    "name",
+    "path",
+    "transports",
+    "auth",
+    "headers",
+    "query",
+];
+pub const SOCKETIO_ACK: &[&str] = &["json", "text", "regexp", "flags", "within", "capture"];
+pub const SOCKETIO_EXPECT: &[&str] = &[
+    "event", "json", "text", "regexp", "flags", "count", "within", "capture",
 ];
 pub const CHECK: &[&str] = &["status", "header", "json", "body"];
 pub const LOOP: &[&str] = &["count", "over", "while", "index", "element", "steps"];

@@ -5,6 +5,7 @@ mod campaign;
 mod content;
 mod mqtt;
 mod requests;
+mod socketio;
 mod steps;
 mod websocket;
 
@@ -104,6 +105,7 @@ fn definitions() -> Value {
     });
     steps::definitions(&mut all);
     websocket::definitions(&mut all);
+    socketio::definitions(&mut all);
     for (name, definition) in mocks::schema::definitions() {
         all[name] = definition;
     }

@@ -4,6 +4,7 @@
 use crate::{
     Plan, Request, Scenario, Step, Variable,
     scenario::{BlockKind, Branch, LoopCount, LoopRange, Over, ThinkTime},
+    socketio::SocketIoAction,
     websocket::WebSocketAction,
 };
 
@@ -42,6 +43,16 @@ impl Journey {
         self.is_known && self.is_certain
     }
 
+    fn operation(&mut self, verb: Option<&str>, label: &str, coming: f64) {
+        if let Some(verb) = verb {
+            let endpoint = Endpoint {
+                method: verb.to_owned(),
+                name: label.to_owned(),
+            };
+            self.add(endpoint, coming);
+        }
+    }
+
     /// Adds the calls that `coming` users make in these steps. Returns how many users continue
     /// afterwards.
     fn walk(&mut self, plan: &Plan, steps: &[Step], coming: f64) -> f64 {
@@ -50,14 +61,14 @@ impl Journey {
             match step {
                 Step::Request(request) => self.request(request, coming),
                 Step::WebSocket(step) => {
-                    if let Some(verb) = step.verb() {
-                        let endpoint = Endpoint {
-                            method: verb.to_owned(),
-                            name: step.label.clone(),
-                        };
-                        self.add(endpoint, coming);
-                    }
+                    self.operation(step.verb(), &step.label, coming);
                     if let WebSocketAction::Listen(ns) = step.action {
+                        self.think_ns += coming * ns as f64;
+                    }
+                }
+                Step::SocketIo(step) => {
+                    self.operation(step.verb(), &step.label, coming);
+                    if let SocketIoAction::Listen(ns) = step.action {
                         self.think_ns += coming * ns as f64;
                     }
                 }

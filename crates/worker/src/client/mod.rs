@@ -8,6 +8,7 @@ mod http1;
 pub mod http2;
 pub mod pool;
 pub mod request;
+pub mod socketio;
 pub mod streamed;
 pub mod transport;
 pub mod websocket;

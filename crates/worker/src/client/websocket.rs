@@ -308,21 +308,29 @@ impl WebSocket {
         self.bytes_received
     }
 
+    /// Queues a text, which is written when the connection is next used.
+    pub(super) fn queue(&mut self, text: &str) -> Result<(), Fault> {
+        let mask = self.mask();
+        match &mut self.compressor {
+            Some(compressor) => {
+                let mut compressor = compressor.borrow_mut();
+                let written = compressor.write_text(&mut self.out, mask, text);
+                written.map_err(frame_fault)
+            }
+            None => {
+                websocket::write_text(&mut self.out, mask, text);
+                Ok(())
+            }
+        }
+    }
+
     /// Sends a text.
     pub async fn send(&mut self, text: &str, limit: &Limit) -> Result<SentMessage, Fault> {
         if let Some(end) = self.ended {
             return Err(end.fault);
         }
         let before = self.out.len();
-        let mask = self.mask();
-        match &mut self.compressor {
-            Some(compressor) => {
-                let mut compressor = compressor.borrow_mut();
-                let written = compressor.write_text(&mut self.out, mask, text);
-                written.map_err(frame_fault)?;
-            }
-            None => websocket::write_text(&mut self.out, mask, text),
-        }
+        self.queue(text)?;
         let mut sent = SentMessage {
             first_write_ns: self.worker.clock.now(),
             done_ns: 0,
@@ -477,7 +485,7 @@ impl WebSocket {
     }
 
     /// Reads messages. Returns when the last awaited one was read.
-    fn poll_messages(
+    pub(super) fn poll_messages(
         &mut self,
         cx: &mut Context<'_>,
         receiver: &mut dyn FnMut(Message<'_>, u64) -> Claim,

@@ -37,6 +37,7 @@ fn step(key: &str) -> Value {
         "log" => string("Text to print on standard output"),
         "call" => string("Function of the script to call"),
         "websocket" => named("A step on a WebSocket connection", "websocket"),
+        "socketio" => named("A step in a Socket.IO session", "socketio"),
         "exit" => named(
             "Share of the users that end their iteration at this step",
             "share",

@@ -45,7 +45,7 @@ fn message(key: &str) -> Value {
     }
 }
 
-fn expected(key: &str) -> Value {
+pub(super) fn expected(key: &str) -> Value {
     match key {
         "json" => {
             json!({ "type": ["string", "object"], "description": "A JSONPath that finds a value, or JSONPaths with their values" })

@@ -25,6 +25,7 @@ impl Translator<'_> {
     /// unset before.
     pub(super) fn flow(&mut self, node: &Node) -> Vec<Step> {
         self.websocket_path.clear();
+        "/".clone_into(&mut self.socketio_namespace);
         self.later = captured(node).difference(&self.given).cloned().collect();
         let steps = self.steps(node);
         self.later.clear();
@@ -87,6 +88,7 @@ impl Translator<'_> {
             "log" => vec![Step::Log(self.template(&entry.value))],
             "exit" => one(self.exit(&entry.value).map(Step::Exit)),
             "websocket" => one(self.websocket(entry)),
+            "socketio" => self.socketio(entry),
             "call" => one(self.call(&entry.value).map(Step::Call)),
             "choose" => vec![Step::Choose(self.choice(&entry.value))],
             "steps" if has_condition => self.steps(&entry.value),
@@ -111,7 +113,7 @@ impl Translator<'_> {
             .copied();
         let help = nearest(&entry.key, known).map_or_else(
             || {
-                "a step is one of think, loop, log, exit, choose, call, websocket, group, or an HTTP method like get or post"
+                "a step is one of think, loop, log, exit, choose, call, websocket, socketio, group, or an HTTP method like get or post"
                     .to_owned()
             },
             |known| format!("did you mean `{known}`?"),

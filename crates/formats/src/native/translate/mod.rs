@@ -11,6 +11,7 @@ mod multipart;
 mod phases;
 mod request;
 mod server;
+mod socketio;
 mod steps;
 mod stream;
 mod travel;
@@ -59,6 +60,8 @@ struct Translator<'a> {
     groups: Vec<String>,
     /// Label of the last `connect` step, which later steps are named after.
     websocket_path: String,
+    /// Namespace of the last `connect` step of Socket.IO.
+    socketio_namespace: String,
     is_beside_load: bool,
     /// Whether the plan has a script, whose functions may set any variable.
     has_script: bool,
@@ -93,6 +96,7 @@ pub(super) fn translate(
         later: BTreeSet::new(),
         groups: Vec::new(),
         websocket_path: String::new(),
+        socketio_namespace: String::new(),
         is_beside_load: false,
         has_script: false,
     };

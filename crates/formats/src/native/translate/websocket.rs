@@ -188,13 +188,25 @@ impl Translator<'_> {
     }
 
     fn expectation(&mut self, node: &Node) -> MessageExpectation {
-        let mut expect = MessageExpectation::default();
         if !node.is_map() {
             let text = self.template(node);
-            expect.conditions.push(ResponseCheck::BodyContains(text));
-            return expect;
+            return MessageExpectation {
+                conditions: vec![ResponseCheck::BodyContains(text)],
+                ..MessageExpectation::default()
+            };
         }
         entries(node, "expect", model::WEBSOCKET_EXPECT, self.findings);
+        let mut expect = self.message_content(node);
+        if let Some(count) = node.get("count") {
+            let count = read::whole_u32(count, "count", 1, self.findings);
+            expect.count = count.unwrap_or(1);
+        }
+        expect
+    }
+
+    /// Reads conditions, captures and the time limit.
+    pub(super) fn message_content(&mut self, node: &Node) -> MessageExpectation {
+        let mut expect = MessageExpectation::default();
         if let Some(json) = node.get("json") {
             self.json_conditions(json, &mut expect.conditions);
         }
@@ -204,10 +216,6 @@ impl Translator<'_> {
         }
         if let Some(pattern) = node.get("regexp") {
             expect.conditions.extend(self.matching(pattern, node));
-        }
-        if let Some(count) = node.get("count") {
-            let count = read::whole_u32(count, "count", 1, self.findings);
-            expect.count = count.unwrap_or(1);
         }
         let within = node.get("within");
         expect.within_ns = within.and_then(|node| read::duration(node, "within", self.findings));

@@ -1,0 +1,657 @@
+//! Runs steps in a Socket.IO session: opens it, emits and awaits events, and records each step as an
+//! operation.
+
+use std::borrow::Cow;
+
+use codec::{
+    Response,
+    content::Unpacking,
+    socketio::{Packet, PacketKind},
+};
+use measure::{
+    Failure, Fault, Status,
+    accumulator::Event,
+    outcome::SocketIoFault,
+    sample::{Intended, RequestOutcome},
+};
+use plan::{
+    rng::Rng,
+    socketio::{
+        ArgumentMatch, Emit, EmitAwaits, EventExpectation, SocketIoAction, SocketIoConnect,
+    },
+    template::Template,
+};
+use query::value;
+use serde_json::Value;
+use worker::client::{
+    Agent, Built, Call, Exchange,
+    socketio::{Session, SessionError, SessionRequest, Transports},
+    websocket::Claim,
+};
+
+use super::{
+    IterationAbort, User, capture::Inspection, messages::Messages, ongoing::Ongoing,
+    operation::Operation, request::Teller,
+};
+use crate::program::{ExpectedMessage, SessionStep};
+
+/// Why a step in a session failed.
+enum StepFault {
+    Session(SessionError),
+    /// A condition of an acknowledgement is not met.
+    Failed(Failure),
+    /// The collected arguments are not as expected. Contains the names of the check and the error.
+    Unexpected(&'static str, &'static str),
+    CaptureFailed,
+}
+
+impl From<SessionError> for StepFault {
+    fn from(error: SessionError) -> StepFault {
+        StepFault::Session(error)
+    }
+}
+
+impl StepFault {
+    fn outcome(&self) -> RequestOutcome {
+        match self {
+            StepFault::Session(error) => RequestOutcome::Unanswered(error.fault),
+            StepFault::Failed(failure) => RequestOutcome::Failed(*failure),
+            StepFault::Unexpected(kind, _) => RequestOutcome::Failed(Failure::Check(kind)),
+            StepFault::CaptureFailed => RequestOutcome::Failed(Failure::Capture),
+        }
+    }
+
+    fn into_abort(self) -> IterationAbort {
+        match self {
+            StepFault::Session(SessionError {
+                message: Some(message),
+                fault,
+                ..
+            }) => IterationAbort::Named(message, fault),
+            StepFault::Session(error) => IterationAbort::WebSocket(error.fault),
+            StepFault::Failed(failure) => IterationAbort::Failed(failure),
+            StepFault::Unexpected(kind, name) => IterationAbort::Unexpected(kind, name.to_owned()),
+            StepFault::CaptureFailed => IterationAbort::Capture(None),
+        }
+    }
+}
+
+impl User<'_> {
+    /// Opens the user's session. Fails if the server refuses.
+    pub(super) async fn connect_session(
+        &mut self,
+        connect: &SocketIoConnect,
+        request: &Built,
+        drawn_from: Rng,
+        ongoing: &mut Ongoing<'_>,
+    ) -> Result<(), IterationAbort> {
+        let step = ongoing.step;
+        let random = self.random_bytes();
+        let namespace = self.namespace(&connect.namespace);
+        let auth = self.json(connect.auth.as_ref());
+        let wanted = SessionRequest {
+            transports: match connect.is_websocket {
+                true => Transports::WebSocket,
+                false => Transports::Polling,
+            },
+            namespace: &namespace,
+            auth: &auth,
+            random,
+        };
+        let call = Call {
+            label: step.label,
+            method: &step.spec.method,
+            request: Cow::Borrowed(request),
+            want: step.want,
+            charset: step.charset,
+            sets_cookies: !step.spec.cookies.is_empty(),
+            redirects: None,
+        };
+        let mut agent = Agent {
+            pool: &self.io.pool,
+            limit: &self.io.limit,
+            jar: &mut self.jar,
+        };
+        let mut teller = Teller {
+            worker: self.worker,
+            program: self.program,
+            vars: &self.vars,
+            step,
+            called: ongoing.called.as_deref(),
+            change: ongoing.change.as_deref(),
+            drawn_from,
+        };
+        let exchange = &mut ongoing.exchange;
+        let opened = self
+            .client
+            .open_session(&mut agent, &call, wanted, &mut teller, exchange);
+        match opened.await {
+            Ok(Some(session)) => {
+                self.put_session(Box::new(session));
+                Ok(())
+            }
+            Ok(None) => Err(IterationAbort::Refused(exchange.answer.status, step.index)),
+            Err(SessionError {
+                message: Some(message),
+                fault,
+                ..
+            }) => {
+                ongoing.unexpected = Some(self.hidden(message.clone()));
+                Err(IterationAbort::NamedInStep(message, fault, step.index))
+            }
+            Err(error) => Err(IterationAbort::Fault(error.fault, Some(step.index))),
+        }
+    }
+
+    /// Runs a step in the session. The futures are boxed one by one, because they would enlarge
+    /// every user.
+    pub(super) async fn socketio(&mut self, index: usize) -> Result<(), IterationAbort> {
+        let step = &self.program.session_steps[index];
+        match &step.spec.action {
+            SocketIoAction::Listen(ns) => Box::pin(self.listen(*ns)).await,
+            SocketIoAction::Close => Box::pin(self.close_session()).await,
+            SocketIoAction::Upgrade => Box::pin(self.upgrade_session(step)).await,
+            SocketIoAction::Join { namespace, auth } => {
+                let namespace = self.namespace(namespace);
+                if self.has_joined(&namespace) {
+                    return Ok(());
+                }
+                let auth = self.json(auth.as_ref());
+                Box::pin(self.in_session(step, SessionAction::Join(&namespace, &auth))).await
+            }
+            SocketIoAction::Emit(emit) => {
+                Box::pin(self.in_session(step, SessionAction::Emit(emit))).await
+            }
+            SocketIoAction::Expect(expect) => {
+                Box::pin(self.in_session(step, SessionAction::Expect(expect))).await
+            }
+        }
+    }
+
+    /// Runs a step that is timed.
+    async fn in_session(
+        &mut self,
+        step: &SessionStep,
+        action: SessionAction<'_>,
+    ) -> Result<(), IterationAbort> {
+        let Some(label) = step.label else {
+            return Ok(());
+        };
+        let operation = self.begin(label)?;
+        let limit_ns = step.expected.as_ref().and_then(|it| it.within_ns);
+        self.limit(operation, limit_ns);
+        let mut messages = Messages::default();
+        let session = self.io.sockets.session.take();
+        let result = match session {
+            None => Err(SessionError::from(SocketIoFault::NotConnected).into()),
+            Some(mut session) => {
+                let received_before = session.bytes_received();
+                let result = match action {
+                    SessionAction::Join(namespace, auth) => {
+                        messages.first_write_ns = Some(operation.started_ns);
+                        let joined = session.join(namespace, auth, &self.io.limit).await;
+                        joined.map_err(StepFault::from).map(|at_ns| {
+                            messages.done_ns = at_ns;
+                        })
+                    }
+                    SessionAction::Emit(emit) => {
+                        let emitted = self.emit(step, emit, &mut session, &mut messages, operation);
+                        emitted.await
+                    }
+                    SessionAction::Expect(expect) => {
+                        // From the first moment, the wait is for the server.
+                        messages.first_write_ns = Some(operation.started_ns);
+                        let awaited =
+                            self.await_event(step, expect, &mut session, &mut messages, operation);
+                        awaited.await
+                    }
+                };
+                messages.bytes_in = session.bytes_received() - received_before;
+                self.put_session(session);
+                result
+            }
+        };
+        self.finish_step(step, operation, messages, result)
+    }
+
+    fn finish_step(
+        &mut self,
+        step: &SessionStep,
+        operation: Operation,
+        mut messages: Messages,
+        result: Result<(), StepFault>,
+    ) -> Result<(), IterationAbort> {
+        if result.is_err() || messages.done_ns == 0 {
+            messages.done_ns = self.worker.clock.now();
+        }
+        self.end(operation, messages.done_ns);
+        let ended = result
+            .as_ref()
+            .map_or_else(StepFault::outcome, |()| RequestOutcome::Ok);
+        if let Err(StepFault::Session(error)) = &result {
+            messages.status = error.status.map(Status::Http);
+            messages.close_reason = error.message.clone().unwrap_or_default();
+        }
+        let verb = step.spec.verb().unwrap_or_default();
+        self.record_messages((verb, &step.spec.label), operation, &messages, ended);
+        self.worker.run_due(messages.done_ns);
+        result.map_err(StepFault::into_abort)
+    }
+
+    async fn emit(
+        &mut self,
+        step: &SessionStep,
+        emit: &Emit,
+        session: &mut Session,
+        messages: &mut Messages,
+        operation: Operation,
+    ) -> Result<(), StepFault> {
+        let namespace = self.namespace(&emit.namespace);
+        let json = self.arguments(emit);
+        let id = matches!(emit.awaits, EmitAwaits::Ack(_)).then(|| session.next_id());
+        let packet = Packet {
+            id,
+            ..Packet::new(PacketKind::Event, &namespace, &json)
+        };
+        self.report(Event::Emit);
+        // If the event cannot be sent, the time until then belongs to the server.
+        messages.first_write_ns = Some(self.worker.clock.now()).filter(|_| !session.has_ended());
+        let io = self.io;
+        let sent = session.emit(packet, &io.limit).await?;
+        messages.first_write_ns = Some(sent.first_write_ns);
+        messages.done_ns = sent.done_ns;
+        messages.bytes_out = sent.bytes;
+        if self.worker.common.walks {
+            messages.sent = Some(packet.json.to_owned());
+        }
+        match (&emit.awaits, id) {
+            (EmitAwaits::Event(expect), _) => {
+                self.await_event(step, expect, session, messages, operation)
+                    .await?;
+            }
+            (EmitAwaits::Ack(_), Some(id)) => {
+                self.await_ack(step, (&namespace, id), session, messages)
+                    .await?;
+            }
+            _ => {}
+        }
+        let ns = messages.done_ns.saturating_sub(operation.started_ns);
+        self.report(Event::EmitCompleted { ns });
+        Ok(())
+    }
+
+    async fn await_ack(
+        &mut self,
+        step: &SessionStep,
+        (namespace, id): (&str, u64),
+        session: &mut Session,
+        messages: &mut Messages,
+    ) -> Result<(), StepFault> {
+        let mut arguments = None;
+        let mut receive = |packet: &Packet<'_>, _: u64| {
+            let is_ack = matches!(packet.kind, PacketKind::Ack | PacketKind::BinaryAck);
+            if !is_ack || packet.id != Some(id) || packet.namespace != namespace {
+                return Claim::Unclaimed;
+            }
+            arguments = Some(packet.json.to_owned());
+            Claim::Last
+        };
+        let read = session.receive(Some(namespace), &self.io.limit, &mut receive);
+        let at_ns = read.await?;
+        messages.first_read_ns = Some(at_ns);
+        messages.done_ns = at_ns;
+        let json = arguments.unwrap_or_default();
+        let fits = step.spec.argument_match();
+        let is_collected = matches!(fits, ArgumentMatch::Collected { .. });
+        let values = list(&json).ok_or(SessionError::from(SocketIoFault::BadPacket))?;
+        if let ArgumentMatch::Collected {
+            expected: Some(_), ..
+        } = fits
+            && !self.fits(fits, &values)
+        {
+            return Err(StepFault::Unexpected("arguments", NOT_VALID));
+        }
+        match &step.expected {
+            Some(expected) => self.judge_arguments(expected, &json, is_collected, messages),
+            None => Ok(()),
+        }
+    }
+
+    async fn await_event(
+        &mut self,
+        step: &SessionStep,
+        expect: &EventExpectation,
+        session: &mut Session,
+        messages: &mut Messages,
+        operation: Operation,
+    ) -> Result<(), StepFault> {
+        let Some(expected) = &step.expected else {
+            return Ok(());
+        };
+        let namespace = self.namespace(&expect.namespace);
+        let mut awaited = AwaitedEvents {
+            event: self.text(&expect.event),
+            namespace: &namespace,
+            expect,
+            expected,
+            left: expected.count,
+            collected: Vec::new(),
+            last_ns: 0,
+            failed_capture: false,
+            messages,
+        };
+        let limit = &self.io.limit;
+        let mut receive = |packet: &Packet<'_>, now_ns: u64| awaited.receive(self, packet, now_ns);
+        let read = session.receive(Some(&namespace), limit, &mut receive).await;
+        let AwaitedEvents {
+            collected,
+            last_ns,
+            failed_capture,
+            ..
+        } = awaited;
+        if let ArgumentMatch::Collected {
+            expected: wanted, ..
+        } = &expect.fits
+        {
+            let is_late = matches!(&read, Err(error) if error.fault == Fault::ResponseTimeout);
+            messages.done_ns = match read {
+                // What arrived before the time limit is judged then.
+                Err(_) if is_late && !collected.is_empty() => self.worker.clock.now(),
+                other => other?,
+            };
+            let ns = messages.done_ns.saturating_sub(operation.started_ns);
+            self.report(Event::EventsReceived { ns });
+            if is_late && wanted.is_some() {
+                return Err(StepFault::Unexpected("arguments", NOT_VALID));
+            }
+            let json = Value::Array(collected).to_string();
+            return self.judge_arguments(expected, &json, true, messages);
+        }
+        read?;
+        messages.done_ns = last_ns;
+        if failed_capture {
+            return Err(StepFault::CaptureFailed);
+        }
+        Ok(())
+    }
+
+    /// Checks a list of arguments, and captures from it. By Artillery's rule a capture that fails
+    /// is a failed match.
+    fn judge_arguments(
+        &mut self,
+        expected: &ExpectedMessage,
+        json: &str,
+        is_collected: bool,
+        messages: &mut Messages,
+    ) -> Result<(), StepFault> {
+        if expected.content.is_empty() {
+            return Ok(());
+        }
+        let answer = answer(json);
+        let left = self.worker.memory.left();
+        let mut inspection = Inspection::new(&answer, left, Unpacking::Strict);
+        let failed = self.failed_check(&expected.content, &mut inspection);
+        let captured = match failed {
+            Some(_) => Ok(()),
+            None => self.capture(&expected.content, &mut inspection),
+        };
+        if failed.is_some() || captured.is_err() {
+            messages.keep(json.as_bytes());
+        }
+        match (failed, captured) {
+            (Some(failure), _) => Err(StepFault::Failed(failure)),
+            (None, Err(_)) if is_collected => Err(StepFault::Unexpected("match", FAILED_MATCH)),
+            (None, Err(_)) => Err(StepFault::CaptureFailed),
+            (None, Ok(())) => Ok(()),
+        }
+    }
+
+    /// Whether collected arguments are as expected.
+    fn fits(&mut self, fits: &ArgumentMatch, collected: &[Value]) -> bool {
+        let ArgumentMatch::Collected {
+            expected: Some(expected),
+            is_joined,
+        } = fits
+        else {
+            return false;
+        };
+        let expected = expected.eval(&self.vars, &mut self.rng);
+        match (expected, collected.last()) {
+            (Some(Value::Array(list)), _) => list == collected,
+            (Some(Value::String(text)), _) if *is_joined => {
+                let joined = collected.iter().map(|it| value::text(Some(it)));
+                joined.collect::<String>().contains(&text)
+            }
+            (Some(Value::String(text)), Some(Value::String(last))) => last.contains(&text),
+            (Some(wanted), Some(last)) => wanted == *last,
+            _ => false,
+        }
+    }
+
+    async fn upgrade_session(&mut self, step: &SessionStep) -> Result<(), IterationAbort> {
+        let Some(label) = step.label else {
+            return Ok(());
+        };
+        let Some(mut session) = self.io.sockets.session.take() else {
+            return Ok(());
+        };
+        if !session.can_upgrade() {
+            self.put_session(session);
+            return Ok(());
+        }
+        let operation = match self.begin(label) {
+            Ok(operation) => operation,
+            Err(abort) => {
+                self.put_session(session);
+                return Err(abort);
+            }
+        };
+        self.limit(operation, None);
+        let timeouts = &self.program.http.timeouts;
+        let mut exchange = Exchange::begun(
+            operation.intended,
+            operation.started_ns,
+            timeouts,
+            &self.worker.memory,
+        );
+        let random = self.random_bytes();
+        let mut agent = Agent {
+            pool: &self.io.pool,
+            limit: &self.io.limit,
+            jar: &mut self.jar,
+        };
+        let upgraded = session.upgrade(self.client, &mut agent, label, random, &mut exchange);
+        let upgraded = upgraded.await;
+        self.put_session(session);
+        let moments = exchange.moments;
+        let mut messages = Messages {
+            first_write_ns: moments.first_write,
+            first_read_ns: moments.first_read,
+            bytes_out: moments.bytes_out,
+            bytes_in: moments.bytes_in,
+            ..Messages::default()
+        };
+        let result = upgraded.map_err(StepFault::from).map(|done_ns| {
+            messages.done_ns = done_ns;
+        });
+        // As with other clients, a session that cannot move stays on polling.
+        match self.finish_step(step, operation, messages, result) {
+            Err(IterationAbort::WebSocket(Fault::Unfinished)) => {
+                Err(IterationAbort::Fault(Fault::Unfinished, None))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn close_session(&mut self) -> Result<(), IterationAbort> {
+        let Some(session) = self.io.sockets.session.take() else {
+            return Ok(());
+        };
+        let is_closed = session.close(&self.io.limit).await;
+        let now = self.worker.clock.now();
+        self.due = Intended::after_previous(now, 0);
+        if is_closed {
+            Ok(())
+        } else {
+            Err(IterationAbort::Fault(Fault::Unfinished, None))
+        }
+    }
+
+    fn has_joined(&self, namespace: &str) -> bool {
+        let session = self.io.sockets.session.borrow();
+        session.as_ref().is_some_and(|it| it.has_joined(namespace))
+    }
+
+    fn put_session(&self, session: Box<Session>) {
+        let earlier = self.io.sockets.session.replace(Some(session));
+        if let Some(earlier) = earlier {
+            earlier.close_in_background();
+        }
+    }
+
+    /// Limits a step, by default to the time that requests have.
+    fn limit(&self, operation: Operation, limit_ns: Option<u64>) {
+        let limit_ns = limit_ns.or(self.program.http.timeouts.total_ns);
+        let deadline = limit_ns.map_or(worker::deadlines::NEVER, |ns| {
+            operation.started_ns.saturating_add(ns)
+        });
+        self.worker
+            .deadlines
+            .borrow_mut()
+            .limit(&self.io.limit, deadline);
+    }
+
+    fn report(&self, event: Event<'_>) {
+        let now = self.worker.clock.now();
+        self.worker.recorder.borrow_mut().frontend(now, &event);
+    }
+
+    fn random_bytes(&mut self) -> [u8; 16] {
+        let [high, low] = [self.rng.next_u64(), self.rng.next_u64()];
+        ((u128::from(high) << 64) | u128::from(low)).to_le_bytes()
+    }
+
+    fn text(&mut self, template: &Template) -> String {
+        template.to_text(&self.vars, &mut self.rng)
+    }
+
+    fn namespace(&mut self, template: &Template) -> String {
+        let name = self.text(template);
+        match name.starts_with('/') {
+            true => name,
+            false => format!("/{name}"),
+        }
+    }
+
+    /// Returns the value as JSON. Empty without a value.
+    fn json(&mut self, template: Option<&Template>) -> String {
+        let value = template.and_then(|it| it.eval(&self.vars, &mut self.rng));
+        value.map_or_else(String::new, |value| value.to_string())
+    }
+
+    fn arguments(&mut self, emit: &Emit) -> String {
+        let mut list = vec![Value::String(self.text(&emit.event))];
+        for argument in &emit.arguments {
+            let value = argument.eval(&self.vars, &mut self.rng);
+            list.push(value.unwrap_or(Value::Null));
+        }
+        Value::Array(list).to_string()
+    }
+}
+
+/// Artillery's names of errors.
+const NOT_VALID: &str = "data is not valid";
+const FAILED_MATCH: &str = "Failed match";
+
+/// What a timed step does.
+#[derive(Clone, Copy)]
+enum SessionAction<'a> {
+    Join(&'a str, &'a str),
+    Emit(&'a Emit),
+    Expect(&'a EventExpectation),
+}
+
+/// A step that waits for events.
+struct AwaitedEvents<'m> {
+    event: String,
+    namespace: &'m str,
+    expect: &'m EventExpectation,
+    expected: &'m ExpectedMessage,
+    left: u32,
+    /// Arguments of all events so far, by Artillery's rule.
+    collected: Vec<Value>,
+    last_ns: u64,
+    failed_capture: bool,
+    messages: &'m mut Messages,
+}
+
+impl AwaitedEvents<'_> {
+    fn receive(&mut self, user: &mut User<'_>, packet: &Packet<'_>, now_ns: u64) -> Claim {
+        let is_event = matches!(packet.kind, PacketKind::Event | PacketKind::BinaryEvent);
+        if !is_event || packet.namespace != self.namespace {
+            return Claim::Unclaimed;
+        }
+        let Some(mut values) = list(packet.json) else {
+            return Claim::Unclaimed;
+        };
+        let is_named = values.first().and_then(Value::as_str) == Some(&self.event);
+        if !is_named {
+            self.messages.keep(packet.json.as_bytes());
+            return Claim::Unclaimed;
+        }
+        values.remove(0);
+        if let ArgumentMatch::Collected { .. } = self.expect.fits {
+            self.collected.append(&mut values);
+            self.messages.first_read_ns.get_or_insert(now_ns);
+            self.messages.keep(packet.json.as_bytes());
+            return match user.fits(&self.expect.fits, &self.collected) {
+                true => Claim::Last,
+                false => Claim::Awaited,
+            };
+        }
+        self.receive_one(user, &Value::Array(values).to_string(), now_ns)
+    }
+
+    /// Judges an event on its own. One that does not meet the conditions is not the expected one.
+    fn receive_one(&mut self, user: &mut User<'_>, json: &str, now_ns: u64) -> Claim {
+        let content = &self.expected.content;
+        if !content.is_empty() {
+            let answer = answer(json);
+            let left = user.worker.memory.left();
+            let mut inspection = Inspection::new(&answer, left, Unpacking::Strict);
+            // Random values in conditions must not depend on the number of events.
+            let drawn_from = user.rng.clone();
+            if user.failed_check(content, &mut inspection).is_some() {
+                user.rng = drawn_from;
+                self.messages.keep(json.as_bytes());
+                return Claim::Unclaimed;
+            }
+            if self.left == 1 {
+                self.failed_capture = user.capture(content, &mut inspection).is_err();
+            }
+        }
+        if user.worker.common.walks || self.failed_capture {
+            self.messages.keep(json.as_bytes());
+        }
+        self.messages.first_read_ns.get_or_insert(now_ns);
+        self.last_ns = now_ns;
+        self.left -= 1;
+        match self.left {
+            0 => Claim::Last,
+            _ => Claim::Awaited,
+        }
+    }
+}
+
+/// Returns arguments as the body of a response, to which conditions apply.
+fn answer(json: &str) -> Response {
+    Response {
+        body: json.as_bytes().to_vec(),
+        body_bytes: json.len() as u64,
+        ..Response::default()
+    }
+}
+
+fn list(json: &str) -> Option<Vec<Value>> {
+    serde_json::from_str(json).ok()
+}

@@ -1,0 +1,219 @@
+//! Opens a session: the handshake, and the first namespace.
+
+use std::{borrow::Cow, rc::Rc};
+
+use codec::{
+    Want,
+    socketio::{EnginePacket, Handshake, split_payload},
+    websocket::Offer,
+};
+use measure::{interval::SocketIoCounts, outcome::SocketIoFault};
+
+use super::{
+    super::{
+        Agent, Call, Caller, Client, Exchange,
+        call::WireRequest,
+        pool::OpenCount,
+        websocket::{Claim, Message, UpgradeRequest},
+    },
+    Session, SessionError, Transport,
+    polling::Polling,
+    requests::SessionRequests,
+    state::SessionState,
+};
+
+/// Transports of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transports {
+    /// A WebSocket from the beginning.
+    WebSocket,
+    /// Polling at the beginning. [`Session::upgrade`] may move the session to a WebSocket.
+    Polling,
+}
+
+/// What a new session asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionRequest<'a> {
+    /// Transport at the beginning.
+    pub transports: Transports,
+    /// Namespace to join.
+    pub namespace: &'a str,
+    /// What the server is told about the user, as JSON. May be empty.
+    pub auth: &'a str,
+    /// Random bytes for the key of a WebSocket.
+    pub random: [u8; 16],
+}
+
+impl Client {
+    /// Opens a session, and joins its first namespace. `call` is the first request without the
+    /// parameters of Engine.IO. Returns `None` if the server refuses with an HTTP status, which
+    /// `exchange` contains.
+    pub async fn open_session(
+        self: &Rc<Client>,
+        agent: &mut Agent<'_>,
+        call: &Call<'_>,
+        wanted: SessionRequest<'_>,
+        caller: &mut impl Caller,
+        exchange: &mut Exchange,
+    ) -> Result<Option<Session>, SessionError> {
+        let opened = match wanted.transports {
+            Transports::Polling => {
+                let opened = self.open_polling(agent, call, caller, exchange);
+                opened.await?
+            }
+            Transports::WebSocket => {
+                let opened = self.open_websocket(agent, call, wanted.random, caller, exchange);
+                opened.await?
+            }
+        };
+        let Some(mut session) = opened else {
+            self.count_session(|counts| counts.refused += 1);
+            return Ok(None);
+        };
+        let joined = session.join(wanted.namespace, wanted.auth, agent.limit);
+        match joined.await {
+            Ok(joined_ns) => {
+                exchange.moments.done = joined_ns;
+                self.count_session(|counts| counts.opened += 1);
+                session.open = Some(OpenCount::new(&self.worker.socketio));
+                Ok(Some(session))
+            }
+            Err(error) => {
+                exchange.moments.done = self.worker.clock.now();
+                session.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    fn count_session(&self, count: impl FnOnce(&mut SocketIoCounts)) {
+        count(&mut self.worker.recorder.borrow_mut().run.socketio);
+    }
+
+    async fn open_polling(
+        self: &Rc<Client>,
+        agent: &mut Agent<'_>,
+        call: &Call<'_>,
+        caller: &mut impl Caller,
+        exchange: &mut Exchange,
+    ) -> Result<Option<Session>, SessionError> {
+        let mut requests = SessionRequests::new(&call.request);
+        let now = exchange.moments.started;
+        caller.sending(now);
+        // The future is boxed because it is large and connecting is rare.
+        let conn = Box::pin(self.open(&call.request, call, agent.limit, exchange)).await;
+        let mut conn = conn?;
+        if let Some(cookie) = self.cookies_for(&call.request, call, agent.jar, now) {
+            requests.set_cookie(&cookie);
+        }
+        let request = requests.get();
+        let want = Want {
+            headers: true,
+            body: true,
+            ..self.wanted(call)
+        };
+        self.trace_request(&request.target, &request.bytes, "HTTP/1.1");
+        let wire = WireRequest {
+            bytes: &request.bytes,
+            method: "GET",
+        };
+        let result = self.exchange(&mut conn, wire, want, agent.limit, exchange);
+        let result = result.await;
+        self.trace_answer(exchange, result.err());
+        result?;
+        self.keep_cookies(&request.target, agent.jar, caller, exchange);
+        if exchange.answer.status != 200 {
+            self.count_session(|counts| {
+                counts.polls += 1;
+                counts.refused_polls += 1;
+            });
+            return Ok(None);
+        }
+        self.count_session(|counts| counts.polls += 1);
+        let body = String::from_utf8_lossy(&exchange.answer.body).into_owned();
+        let mut packets = split_payload(&body);
+        let handshake = packets.next().and_then(read_open);
+        let handshake = handshake.ok_or(SocketIoFault::BadHandshake)?;
+        requests.sid.clone_from(&handshake.sid);
+        // A load balancer may choose the server by a cookie that came with the handshake.
+        if let Some(cookie) = self.cookies_for(&call.request, call, agent.jar, now) {
+            requests.set_cookie(&cookie);
+        }
+        let mut polling = Polling::new(self, call.label, handshake.max_payload);
+        polling.keep(conn);
+        polling.received(packets, exchange.moments.done);
+        Ok(Some(Session {
+            worker: Rc::clone(&self.worker),
+            requests,
+            transport: Transport::Polling(Box::new(polling)),
+            state: SessionState::new(&self.worker),
+            handshake,
+            open: None,
+        }))
+    }
+
+    async fn open_websocket(
+        self: &Rc<Client>,
+        agent: &mut Agent<'_>,
+        call: &Call<'_>,
+        random: [u8; 16],
+        caller: &mut impl Caller,
+        exchange: &mut Exchange,
+    ) -> Result<Option<Session>, SessionError> {
+        let mut requests = SessionRequests::new(&call.request);
+        let call = Call {
+            request: Cow::Owned(requests.websocket()),
+            ..call.clone()
+        };
+        let upgrade = upgrade_request(random);
+        let socket = self
+            .upgrade(agent, &call, upgrade, caller, exchange)
+            .await?;
+        let Some(mut socket) = socket else {
+            return Ok(None);
+        };
+        let mut handshake = None;
+        let mut receive = |message: Message<'_>, _: u64| {
+            handshake = match message {
+                Message::Text(text) => read_open(text),
+                Message::Binary(_) => None,
+            };
+            Claim::Last
+        };
+        socket.receive(agent.limit, &mut receive).await?;
+        let handshake = handshake.ok_or(SocketIoFault::BadHandshake)?;
+        requests.sid.clone_from(&handshake.sid);
+        Ok(Some(Session {
+            worker: Rc::clone(&self.worker),
+            requests,
+            transport: Transport::WebSocket(Box::new(socket)),
+            state: SessionState::new(&self.worker),
+            handshake,
+            open: None,
+        }))
+    }
+}
+
+impl Session {
+    /// Closes a session that was never open for its user.
+    fn abandon(self) {
+        if let Transport::WebSocket(socket) = self.transport {
+            socket.close_in_background();
+        }
+    }
+}
+
+pub(super) fn upgrade_request<'a>(random: [u8; 16]) -> UpgradeRequest<'a> {
+    UpgradeRequest {
+        random,
+        subprotocols: &[],
+        deflate: Offer::Off,
+    }
+}
+
+fn read_open(text: &str) -> Option<Handshake> {
+    match EnginePacket::parse(text)? {
+        EnginePacket::Open(json) => Handshake::parse(json),
+        _ => None,
+    }
+}

@@ -1,0 +1,298 @@
+//! Long polling: GET requests, which the server holds open, receive packets, and POST requests send
+//! them. There is at most one of each at a time.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll},
+};
+
+use codec::{
+    Want,
+    socketio::{SEPARATOR, split_payload},
+};
+use measure::{Fault, LabelId, outcome::SocketIoFault, sample::Intended};
+
+use super::{
+    super::{
+        Built, Client, Exchange, Purpose, call::WireRequest, exchange::Moments, pool::Conn,
+        transport::Transport, websocket::SentMessage,
+    },
+    SessionError, cut_fault,
+    requests::SessionRequests,
+};
+use crate::deadlines::Limit;
+
+/// Maximum number of connections that are kept: one for each kind of request.
+const MOST_CONNECTIONS: usize = 2;
+
+type Transaction = Pin<Box<dyn Future<Output = Result<Transacted, Fault>>>>;
+
+/// A polling request and its response.
+struct Transacted {
+    /// The connection, if it can be used again.
+    conn: Option<Box<Conn>>,
+    moments: Moments,
+    status: u16,
+    body: String,
+}
+
+pub(super) struct Polling {
+    client: Rc<Client>,
+    label: LabelId,
+    receiving: Option<Transaction>,
+    sending: Option<Transaction>,
+    #[allow(
+        clippy::vec_box,
+        reason = "boxed, because connections move at each request"
+    )]
+    idle: Vec<Box<Conn>>,
+    /// Received packets, and when they arrived.
+    inbox: VecDeque<(String, u64)>,
+    outbox: VecDeque<String>,
+    max_payload: usize,
+    /// The last request that sent packets.
+    sent: SentMessage,
+}
+
+impl Polling {
+    pub fn new(client: &Rc<Client>, label: LabelId, max_payload: usize) -> Polling {
+        Polling {
+            client: Rc::clone(client),
+            label,
+            receiving: None,
+            sending: None,
+            idle: Vec::new(),
+            inbox: VecDeque::new(),
+            outbox: VecDeque::new(),
+            max_payload,
+            sent: SentMessage::default(),
+        }
+    }
+
+    /// Keeps a connection for later requests.
+    pub fn keep(&mut self, conn: Box<Conn>) {
+        if conn.transport.is_reusable() && self.idle.len() < MOST_CONNECTIONS {
+            self.idle.push(conn);
+        }
+    }
+
+    /// Adds received packets.
+    pub fn received<'p>(&mut self, packets: impl Iterator<Item = &'p str>, at_ns: u64) {
+        let packets = packets.map(|packet| (packet.to_owned(), at_ns));
+        self.inbox.extend(packets);
+    }
+
+    /// Queues a packet.
+    pub fn queue(&mut self, text: String) {
+        self.outbox.push_back(text);
+    }
+
+    /// Sends a packet. Returns when the server has taken it.
+    pub async fn send(
+        &mut self,
+        text: String,
+        requests: &SessionRequests,
+        limit: &Limit,
+    ) -> Result<SentMessage, SessionError> {
+        let bytes = text.len() as u64;
+        self.queue(text);
+        std::future::poll_fn(|cx| match self.poll_send(cx, requests) {
+            Poll::Ready(sent) => Poll::Ready(sent),
+            Poll::Pending => limit.poll(cx).map(|cut| Err(cut_fault(cut).into())),
+        })
+        .await?;
+        Ok(SentMessage { bytes, ..self.sent })
+    }
+
+    /// Sends what is queued, as far as the server takes it.
+    pub async fn flush(&mut self, requests: &SessionRequests, limit: &Limit) {
+        std::future::poll_fn(|cx| match self.poll_send(cx, requests) {
+            Poll::Ready(_) => Poll::Ready(()),
+            Poll::Pending => limit.poll(cx).map(|_| ()),
+        })
+        .await;
+    }
+
+    /// Waits until no request receives packets, so that no packet is lost by the next transport.
+    pub async fn pause(&mut self, limit: &Limit) -> Result<(), SessionError> {
+        std::future::poll_fn(|cx| match self.poll_receive(cx) {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            _ if self.receiving.is_none() => Poll::Ready(Ok(())),
+            _ => limit.poll(cx).map(|cut| Err(cut_fault(cut).into())),
+        })
+        .await
+    }
+
+    /// Returns the packets that were received and not read.
+    pub fn take_inbox(&mut self) -> VecDeque<(String, u64)> {
+        std::mem::take(&mut self.inbox)
+    }
+
+    /// Returns the next packet. Answers to pings are sent on the way.
+    pub fn poll_packet(
+        &mut self,
+        cx: &mut Context<'_>,
+        requests: &SessionRequests,
+    ) -> Poll<Result<(String, u64), SessionError>> {
+        if let Poll::Ready(Err(error)) = self.poll_send(cx, requests) {
+            return Poll::Ready(Err(error));
+        }
+        loop {
+            if let Some(packet) = self.inbox.pop_front() {
+                return Poll::Ready(Ok(packet));
+            }
+            if self.receiving.is_none() {
+                self.receiving = Some(self.start(requests.get(), "GET"));
+            }
+            match self.poll_receive(cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SessionError>> {
+        let Some(receiving) = &mut self.receiving else {
+            return Poll::Ready(Ok(()));
+        };
+        let Poll::Ready(done) = receiving.as_mut().poll(cx) else {
+            return Poll::Pending;
+        };
+        self.receiving = None;
+        Poll::Ready(self.finish(done).map(|done| {
+            self.received(split_payload(&done.body), done.moments.done);
+        }))
+    }
+
+    fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        requests: &SessionRequests,
+    ) -> Poll<Result<(), SessionError>> {
+        loop {
+            if self.sending.is_none() {
+                let Some(body) = self.next_body() else {
+                    return Poll::Ready(Ok(()));
+                };
+                self.sending = Some(self.start(requests.post(&body), "POST"));
+            }
+            let Some(sending) = &mut self.sending else {
+                return Poll::Ready(Ok(()));
+            };
+            let Poll::Ready(done) = sending.as_mut().poll(cx) else {
+                return Poll::Pending;
+            };
+            self.sending = None;
+            match self.finish(done) {
+                Ok(done) => {
+                    let moments = done.moments;
+                    self.sent = SentMessage {
+                        first_write_ns: moments.first_write.unwrap_or(moments.started),
+                        done_ns: moments.done,
+                        bytes: 0,
+                    };
+                }
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    /// Returns as many queued packets as the server takes at once.
+    fn next_body(&mut self) -> Option<String> {
+        let mut body = self.outbox.pop_front()?;
+        while let Some(next) = self.outbox.front()
+            && body.len() + 1 + next.len() <= self.max_payload
+        {
+            body.push(SEPARATOR);
+            body.push_str(next);
+            self.outbox.pop_front();
+        }
+        Some(body)
+    }
+
+    /// Checks a response, and keeps its connection.
+    fn finish(&mut self, done: Result<Transacted, Fault>) -> Result<Transacted, SessionError> {
+        let mut done = done?;
+        if let Some(conn) = done.conn.take() {
+            self.keep(conn);
+        }
+        let is_refused = done.status != 200;
+        {
+            let mut recorder = self.client.worker.recorder.borrow_mut();
+            let counts = &mut recorder.run.socketio;
+            counts.polls += 1;
+            counts.refused_polls += u64::from(is_refused);
+        }
+        if is_refused {
+            return Err(SessionError {
+                status: Some(done.status),
+                ..SocketIoFault::PollRefused.into()
+            });
+        }
+        Ok(done)
+    }
+
+    fn start(&mut self, request: Built, method: &'static str) -> Transaction {
+        let mut idle = self.idle.iter_mut();
+        let usable = idle.rposition(|conn| !conn.transport.is_stale());
+        let conn = usable.map(|at| self.idle.swap_remove(at));
+        let client = Rc::clone(&self.client);
+        Box::pin(transact(client, conn, request, method, self.label))
+    }
+}
+
+/// Sends a polling request, and reads its response. The step that waits for the response has the
+/// time limit.
+async fn transact(
+    client: Rc<Client>,
+    conn: Option<Box<Conn>>,
+    request: Built,
+    method: &'static str,
+    label: LabelId,
+) -> Result<Transacted, Fault> {
+    let worker = Rc::clone(&client.worker);
+    let limit = Rc::new(Limit::default());
+    let started = worker.clock.now();
+    let intended = Intended::after_previous(started, 0);
+    let timeouts = plan::Timeouts {
+        total_ns: None,
+        headers_ns: None,
+        idle_ns: None,
+    };
+    let mut exchange = Exchange::begun(intended, started, &timeouts, &worker.memory);
+    let mut conn = match conn {
+        Some(conn) => conn,
+        None => {
+            let purpose = Purpose {
+                label,
+                intended: None,
+            };
+            let origin = &request.target.origin;
+            let (conn, opening) = client.connect(origin, None, purpose, &limit).await?;
+            exchange.moments.opening = opening;
+            conn
+        }
+    };
+    client.trace_request(&request.target, &request.bytes, "HTTP/1.1");
+    let wire = WireRequest {
+        bytes: &request.bytes,
+        method,
+    };
+    let want = Want {
+        body: true,
+        ..Want::default()
+    };
+    let result = client.exchange(&mut conn, wire, want, &limit, &mut exchange);
+    let result = result.await;
+    client.trace_answer(&exchange, result.err());
+    result?;
+    Ok(Transacted {
+        conn: conn.transport.is_reusable().then_some(conn),
+        status: exchange.answer.status,
+        body: String::from_utf8_lossy(&exchange.answer.body).into_owned(),
+        moments: exchange.moments,
+    })
+}

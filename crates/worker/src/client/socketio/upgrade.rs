@@ -1,0 +1,127 @@
+//! Moves a session from polling to a WebSocket.
+
+use std::{borrow::Cow, rc::Rc};
+
+use codec::{
+    Want,
+    encode::Charset,
+    socketio::{EnginePacket, PROBE},
+};
+use measure::{LabelId, outcome::SocketIoFault, sample::Intended};
+
+use super::{
+    super::{
+        Agent, BuildError, Built, Call, Caller, Client, Exchange, Override,
+        exchange::Moments,
+        websocket::{Claim, Message, WebSocket},
+    },
+    Session, SessionError, Transport,
+    open::upgrade_request,
+    state::Read,
+};
+use codec::Response;
+
+impl Session {
+    /// Moves the session to a WebSocket, and returns when it was ready. If the server refuses, the
+    /// session stays on polling.
+    pub async fn upgrade(
+        &mut self,
+        client: &Rc<Client>,
+        agent: &mut Agent<'_>,
+        label: LabelId,
+        random: [u8; 16],
+        exchange: &mut Exchange,
+    ) -> Result<u64, SessionError> {
+        let opened = self.open_probe(client, agent, label, random, exchange);
+        let upgraded = match opened.await {
+            Ok(socket) => self.move_to(socket, agent).await,
+            Err(error) => Err(error),
+        };
+        self.count(|counts| match &upgraded {
+            Ok(_) => counts.upgraded += 1,
+            Err(_) => counts.not_upgraded += 1,
+        });
+        upgraded
+    }
+
+    /// Opens a WebSocket for the session, and tests that packets reach the server and come back.
+    async fn open_probe(
+        &self,
+        client: &Rc<Client>,
+        agent: &mut Agent<'_>,
+        label: LabelId,
+        random: [u8; 16],
+        exchange: &mut Exchange,
+    ) -> Result<WebSocket, SessionError> {
+        let call = Call {
+            label,
+            method: "GET",
+            request: Cow::Owned(self.requests.websocket()),
+            want: Want::default(),
+            charset: Charset::Utf8,
+            sets_cookies: false,
+            redirects: None,
+        };
+        let upgrade = upgrade_request(random);
+        let mut caller = NoCaller;
+        let opened = client.upgrade(agent, &call, upgrade, &mut caller, exchange);
+        let Some(mut socket) = opened.await? else {
+            return Err(SessionError {
+                status: Some(exchange.answer.status),
+                ..SocketIoFault::PollRefused.into()
+            });
+        };
+        let probe = EnginePacket::Ping(PROBE).to_text();
+        socket.send(&probe, agent.limit).await?;
+        let mut is_pong = false;
+        let mut receive = |message: Message<'_>, _: u64| {
+            let expected = EnginePacket::Pong(PROBE);
+            is_pong = matches!(message, Message::Text(text) if EnginePacket::parse(text) == Some(expected));
+            Claim::Last
+        };
+        socket.receive(agent.limit, &mut receive).await?;
+        if is_pong {
+            Ok(socket)
+        } else {
+            socket.close_in_background();
+            Err(SocketIoFault::BadPacket.into())
+        }
+    }
+
+    async fn move_to(
+        &mut self,
+        mut socket: WebSocket,
+        agent: &mut Agent<'_>,
+    ) -> Result<u64, SessionError> {
+        let Transport::Polling(polling) = &mut self.transport else {
+            return Err(SocketIoFault::NotConnected.into());
+        };
+        polling.pause(agent.limit).await?;
+        let upgrade = EnginePacket::Upgrade.to_text();
+        let sent = socket.send(&upgrade, agent.limit).await?;
+        let received = polling.take_inbox();
+        self.transport = Transport::WebSocket(Box::new(socket));
+        for (text, at_ns) in received {
+            let read = self.state.read(&text, at_ns, &mut |_, _| Claim::Unclaimed);
+            if let Read::Pong(content) = read {
+                self.queue(EnginePacket::Pong(&content).to_text());
+            }
+        }
+        Ok(sent.done_ns)
+    }
+}
+
+/// Of the WebSocket's opening, only its result matters.
+struct NoCaller;
+
+impl Caller for NoCaller {
+    fn sending(&mut self, _: u64) {}
+
+    fn redirected(&mut self, _: Intended, _: &Moments, _: &Response) {}
+
+    fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {
+        Err(BuildError::Url(change.url.to_owned()))
+    }
+
+    fn odd_cookie(&mut self, _: u64) {}
+}
