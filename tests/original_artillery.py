@@ -9,8 +9,10 @@ from pathlib import Path
 from conftest import ROOT, Loadline
 
 FOLDER = ROOT / "bench/node"
-# Artillery, and a package that processors often use. Other packages are dependencies of Artillery.
-PINNED = ["artillery@2.0.21", "@faker-js/faker@8.4.1"]
+# Artillery, a package that processors often use, and servers of Socket.IO. Other packages are
+# dependencies of Artillery.
+PINNED = ["artillery@2.0.21", "@faker-js/faker@8.4.1", "socket.io@4.8.4", "socket.io-3@npm:socket.io@3.1.2"]
+INSTALLED = ["@faker-js/faker", "socket.io", "socket.io-3"]
 
 
 class Artillery:
@@ -25,7 +27,7 @@ class Artillery:
         # Workers of a parallel session would install into the same folder.
         with (FOLDER / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (self.command.exists() and (self.packages / "@faker-js/faker").exists()):
+            if not all(path.exists() for path in [self.command, *(self.packages / name for name in INSTALLED)]):
                 (FOLDER / ".npmrc").write_text("omit-lockfile-registry-resolved=true\n")
                 (FOLDER / "package.json").write_text('{ "private": true }\n')
                 install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *PINNED]

@@ -202,7 +202,7 @@ def test_warnings_are_printed_on_artillerys_stream(loadline):
 
 
 def test_refused_engine_suggests_scenario_name(loadline):
-    scenarios = "scenarios: [ { name: sock, engine: socketio, flow: [ ] }, { name: web page, flow: [ { get: { url: / } } ] } ]"
+    scenarios = "scenarios: [ { name: sock, engine: kafka, flow: [ ] }, { name: web page, flow: [ { get: { url: / } } ] } ]"
     with fake_servers.RecordingServer() as peer:
         done, _ = run(loadline, peer.url, scenarios, code=1)
         assert "run only another scenario with `--scenario-name 'web page'`" in done.stderr

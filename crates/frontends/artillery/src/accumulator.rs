@@ -27,9 +27,8 @@ pub struct Accumulator {
     namespace: String,
     /// Endpoint names by request step. Empty for steps without a name.
     endpoints: Vec<String>,
-    /// Host and port of request steps that open a WebSocket connection, empty if they are unknown.
-    /// `None` for other steps.
-    sockets: Vec<Option<String>>,
+    /// What is special about request steps, by step.
+    steps: Vec<StepKind>,
     apdex_ns: Option<u64>,
     extended: bool,
     /// Names of errors and custom metrics.
@@ -37,6 +36,22 @@ pub struct Accumulator {
     urls: BTreeSet<String>,
     counts: HotCounts,
     part: Tally,
+}
+
+/// What is special about a request step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepKind {
+    /// Nothing.
+    Request,
+    /// A request of a scenario with `engine: socketio`, whose errors Artillery does not count.
+    UncountedRequest,
+    /// Opens a WebSocket connection to this host and port, which are empty if they are unknown.
+    WebSocket(String),
+    /// Opens a Socket.IO session.
+    Session {
+        /// Whether it begins with a WebSocket.
+        is_websocket: bool,
+    },
 }
 
 #[derive(Default)]
@@ -59,6 +74,9 @@ struct HotCounts {
     custom: CustomMetrics,
     messages_sent: MessageCount,
     messages_received: MessageCount,
+    emits: MessageCount,
+    /// Times of emits, in milliseconds. One that waits for events counts twice.
+    emit_times: Sketch,
     expected: BTreeMap<String, [u64; 2]>,
     /// Numbers of satisfied, tolerated and frustrated responses. `None` before the first response.
     apdex: Option<[u64; 3]>,
@@ -80,13 +98,13 @@ impl MessageCount {
         widen(&mut self.span, at);
     }
 
+    /// Adds the counter, and a rate of the same messages.
     fn add_to(&self, part: &mut Tally, counter: &str, rate: &str) {
         let Some((first, last)) = self.span else {
             return;
         };
-        let rate = format!("{RATE}websocket.{rate}");
-        let counter = format!("websocket.{counter}");
-        *part.counters.entry(counter).or_default() += self.n;
+        let rate = format!("{RATE}{rate}");
+        *part.counters.entry(counter.to_owned()).or_default() += self.n;
         *part.counters.entry(rate.clone()).or_default() += self.n;
         part.firsts.insert(rate.clone(), first);
         part.lasts.insert(rate, last);
@@ -103,6 +121,40 @@ impl HotCounts {
             None => return false,
         }
         true
+    }
+
+    /// Counts a message or an emit. Returns `false` if the event is none.
+    fn message(&mut self, at: u64, event: &Event<'_>) -> bool {
+        match *event {
+            Event::MessageSent => self.messages_sent.count(at),
+            Event::MessageReceived => self.messages_received.count(at),
+            Event::Emit => self.emits.count(at),
+            Event::EventsReceived { ns } | Event::EmitCompleted { ns } => {
+                self.emit_times.add(ns as f64 / MS as f64);
+                widen(&mut self.histogram_span, at);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn add_messages(&self, part: &mut Tally) {
+        let (sent, received) = (&self.messages_sent, &self.messages_received);
+        for (count, counter, rate) in [
+            (sent, "websocket.messages_sent", "websocket.send_rate"),
+            (
+                received,
+                "websocket.messages_received",
+                "websocket.receive_rate",
+            ),
+            (&self.emits, "socketio.emit", "socketio.emit_rate"),
+        ] {
+            count.add_to(part, counter, rate);
+        }
+        if self.emit_times.count() > 0 {
+            let times = part.sketches.entry("socketio.response_time".into());
+            times.or_default().merge(&self.emit_times);
+        }
     }
 
     /// Returns counters that Artillery shows even if they are zero.
@@ -153,7 +205,7 @@ impl Accumulator {
             scenarios,
             namespace: "plugins.metrics-by-endpoint".into(),
             endpoints,
-            sockets: Vec::new(),
+            steps: Vec::new(),
             apdex_ns: apdex_ms.map(|ms| (ms * MS as f64) as u64),
             extended: false,
             urls: BTreeSet::new(),
@@ -175,10 +227,10 @@ impl Accumulator {
         self
     }
 
-    /// Sets the host and port of the request steps that open a WebSocket connection.
+    /// Sets what is special about request steps.
     #[must_use]
-    pub fn sockets(mut self, sockets: Vec<Option<String>>) -> Accumulator {
-        self.sockets = sockets;
+    pub fn steps(mut self, steps: Vec<StepKind>) -> Accumulator {
+        self.steps = steps;
         self
     }
 
@@ -188,9 +240,15 @@ impl Accumulator {
     }
 
     fn error(&mut self, reason: Reason<'_>, step: Option<u32>) {
-        let socket = step.and_then(|step| self.sockets.get(step as usize)?.as_deref());
-        let mut name = match (reason, socket) {
-            (Reason::Fault(fault), Some(socket)) => error_names::connect_error(fault, socket),
+        let kind = step.and_then(|step| self.steps.get(step as usize));
+        let mut name = match (reason, kind.unwrap_or(&StepKind::Request)) {
+            (_, StepKind::UncountedRequest) => return,
+            (Reason::Fault(fault), StepKind::WebSocket(authority)) => {
+                error_names::connect_error(fault, authority)
+            }
+            (reason, StepKind::Session { is_websocket }) => {
+                error_names::session_error(&reason, *is_websocket)
+            }
             _ => error_names::error_name(&reason),
         };
         if name.starts_with(INVALID_URL) && !self.urls.contains(&*name) {
@@ -207,6 +265,7 @@ impl Accumulator {
             .entry(format!("errors.{name}"))
             .or_default() += 1;
         // `metrics-by-endpoint` counts unanswered requests. A failed capture follows a response.
+        let step = step.filter(|_| !matches!(reason, Reason::Capture));
         if let Some(endpoint) = step.and_then(|step| self.endpoint(step)) {
             let name = format!("{}.{endpoint}.errors.{name}", self.namespace);
             *self.counts.errors.entry(name).or_default() += 1;
@@ -252,6 +311,10 @@ impl accumulator::Accumulator for Accumulator {
         if counts.custom(at, event, names) {
             return;
         }
+        if counts.message(at, event) {
+            widen(&mut counts.counter_span, at);
+            return;
+        }
         match *event {
             Event::UserStarted { scenario } => {
                 let index = scenario as usize;
@@ -280,8 +343,6 @@ impl accumulator::Accumulator for Accumulator {
                 counts.requests += 1;
                 widen(&mut counts.rate_span, at);
             }
-            Event::MessageSent => counts.messages_sent.count(at),
-            Event::MessageReceived => counts.messages_received.count(at),
             Event::Head {
                 step,
                 status,
@@ -335,10 +396,8 @@ impl accumulator::Accumulator for Accumulator {
         let counts = std::mem::take(&mut self.counts);
         let mut part = std::mem::take(&mut self.part);
         let counts_of_nothing = counts.of_nothing();
+        counts.add_messages(&mut part);
         counts.custom.add_to(&mut part);
-        let (sent, received) = (&counts.messages_sent, &counts.messages_received);
-        sent.add_to(&mut part, "messages_sent", "send_rate");
-        received.add_to(&mut part, "messages_received", "receive_rate");
         let mut add = |name: String, n: u64| {
             if n > 0 {
                 *part.counters.entry(name).or_default() += n;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use measure::{
     Fault,
     accumulator::Reason,
-    outcome::{TlsFault, WebSocketFault},
+    outcome::{SocketIoFault, TlsFault, WebSocketFault},
 };
 pub use script::js::fault_name;
 
@@ -32,7 +32,13 @@ fn message_error(fault: Fault) -> &'static str {
             | WebSocketFault::Lost
             | WebSocketFault::NotConnected,
         ) => NOT_OPEN,
+        Fault::SocketIo(SocketIoFault::Disconnected) => "io server disconnect",
+        Fault::SocketIo(SocketIoFault::Lost) => "transport close",
+        Fault::SocketIo(SocketIoFault::PingTimeout) => "ping timeout",
+        Fault::SocketIo(SocketIoFault::BadPacket) => "parse error",
+        Fault::SocketIo(SocketIoFault::PollRefused) => "xhr poll error",
         Fault::WebSocket(fault) => fault.text(),
+        Fault::SocketIo(fault) => fault.text(),
         fault => fault_name(fault),
     }
 }
@@ -64,5 +70,17 @@ pub fn connect_error(fault: Fault, authority: &str) -> Cow<'static, str> {
         Fault::Tls(TlsFault::NotYetValid) => "certificate is not yet valid".into(),
         Fault::WebSocket(fault) => fault.text().into(),
         _ => name.into(),
+    }
+}
+
+/// Returns the message of the error if a Socket.IO session cannot be opened.
+#[must_use]
+pub fn session_error<'a>(reason: &Reason<'a>, is_websocket: bool) -> Cow<'a, str> {
+    match reason {
+        Reason::Named(message) => format!("Error: {message}").into(),
+        Reason::Fault(Fault::SocketIo(SocketIoFault::BadHandshake)) => "Error: server error".into(),
+        Reason::Fault(Fault::ResponseTimeout | Fault::ConnectTimeout) => "Error: timeout".into(),
+        _ if is_websocket => "Error: websocket error".into(),
+        _ => "Error: xhr poll error".into(),
     }
 }

@@ -14,6 +14,6 @@ pub mod print;
 pub mod read;
 pub mod refusal;
 
-pub use accumulator::Accumulator;
+pub use accumulator::{Accumulator, StepKind};
 pub use command::Artillery;
 pub use read::{ArtilleryInputs, ArtilleryScripts, load, load_text, translate_text};

@@ -9,7 +9,7 @@ use engine::{EngineOptions, Prepared, program::RequestStep};
 use formats::{Inputs, LoadErrors};
 use measure::accumulator;
 use plan::{
-    Note, Plan,
+    At, Note, Plan,
     rng::{Purpose, Rng},
 };
 use serde_json::Value;
@@ -22,7 +22,7 @@ use super::{
     screen::{Screen, ScreenObserver},
 };
 use crate::{
-    Accumulator, ArtilleryInputs, expect,
+    Accumulator, ArtilleryInputs, StepKind, expect,
     plugins::Plugins,
     print::{Zone, test_run_id},
     refusal::{FAILED, WORKER_DIED},
@@ -292,28 +292,52 @@ fn accumulators(
         naming.name(plan.target.expose(), step.spec.url_text.expose(), name)
     };
     let steps = || prepared.requests().iter();
-    let counted = |step: &&RequestStep| step.spec.websocket.is_none();
-    let endpoints: Vec<String> = steps()
-        .map(|step| Some(step).filter(counted).and_then(endpoint))
-        .map(Option::unwrap_or_default)
-        .collect();
-    let sockets: Vec<Option<String>> = steps().map(socket).collect();
+    let in_sessions = requests_in_sessions(plan);
+    let kinds: Vec<StepKind> = steps().map(|step| step_kind(step, &in_sessions)).collect();
+    let endpoints = steps().zip(&kinds).map(|(step, kind)| match kind {
+        StepKind::Request => endpoint(step).unwrap_or_default(),
+        _ => String::new(),
+    });
+    let endpoints: Vec<String> = endpoints.collect();
     let apdex_ms = plugins.apdex_ms;
     let extended = plugins.extended_metrics;
     Ok(Arc::new(move || -> Box<dyn accumulator::Accumulator> {
         let frontend = Accumulator::new(scenarios.clone(), endpoints.clone(), apdex_ms);
         let frontend = frontend.namespace(&naming.namespace).extended(extended);
-        Box::new(frontend.sockets(sockets.clone()))
+        Box::new(frontend.steps(kinds.clone()))
     }))
 }
 
-/// Returns host and port of a step that opens a WebSocket connection, empty if they depend on
-/// variables. `None` for other steps.
-fn socket(step: &RequestStep) -> Option<String> {
-    step.spec.websocket.as_ref()?;
+/// Returns the positions of the requests in scenarios with `engine: socketio`.
+fn requests_in_sessions(plan: &Plan) -> Vec<At> {
+    let scenarios = plan.scenarios().iter();
+    let of_engine =
+        scenarios.filter(|scenario| scenario.requests().any(|step| step.socketio.is_some()));
+    let requests = of_engine.flat_map(|scenario| scenario.requests());
+    requests.filter_map(|request| request.at.clone()).collect()
+}
+
+fn step_kind(step: &RequestStep, in_sessions: &[At]) -> StepKind {
+    let spec = &step.spec;
+    if let Some(connect) = &spec.socketio {
+        return StepKind::Session {
+            is_websocket: connect.is_websocket,
+        };
+    }
+    if spec.websocket.is_some() {
+        return StepKind::WebSocket(authority(step));
+    }
+    match &spec.at {
+        Some(at) if in_sessions.contains(at) => StepKind::UncountedRequest,
+        _ => StepKind::Request,
+    }
+}
+
+/// Returns host and port of a step. Empty if they depend on variables.
+fn authority(step: &RequestStep) -> String {
     let text = step.spec.url.as_literal().and_then(Value::as_str);
     let rest = text.and_then(|text| Some(text.split_once("://")?.1));
     let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
     let host = authority.map(|text| text.rsplit_once('@').map_or(text, |(_, host)| host));
-    Some(host.unwrap_or_default().to_owned())
+    host.unwrap_or_default().to_owned()
 }

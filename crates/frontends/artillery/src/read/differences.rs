@@ -209,6 +209,56 @@ pub const DIFFERENCES: &[Difference] = &[
         "`invalid_step` at run time",
         "rejected with their position",
     ),
+    differ(
+        "`socketio`: transports",
+        "the first events go by polling while the session moves to a WebSocket",
+        "the session moves before the first event",
+    ),
+    differ(
+        "`socketio`: the server ends the session",
+        "later emits count and are not sent; steps that wait end with `response timeout`",
+        "the user ends at the next emit, with `io server disconnect` or `transport close`",
+    ),
+    differ(
+        "`socketio`: `acknowledge` beside `response`",
+        "the worker crashes, exit 11",
+        "only the response is awaited",
+    ),
+    differ(
+        "`socketio`: no acknowledgement comes",
+        "waits forever",
+        "`response timeout` after 10 s or `config.timeout`",
+    ),
+    differ(
+        "`socketio`: an `emit` without `channel`",
+        "counts, and the server ends the session",
+        "rejected with its position",
+    ),
+    differ(
+        "`socketio`: a text is expected, and the last argument is none",
+        "the worker crashes, exit 11",
+        "does not fit",
+    ),
+    differ(
+        "`socketio`: namespaces of several users",
+        "may share a connection",
+        "each user has its own session",
+    ),
+    differ(
+        "`socketio`: variables in `config.socketio`",
+        "sent as `undefined`, or the session fails",
+        "resolved per virtual user",
+    ),
+    differ(
+        "`socketio`: `socketio` of several scenarios",
+        "the last one's options apply to all",
+        "each scenario has its own",
+    ),
+    differ(
+        "`socketio`: a `capture` with `regexp`",
+        "an empty text",
+        "searches the list of arguments, as JSON",
+    ),
     differ("Ctrl-C", "no summary, no `-o` file", "both, then exit 130"),
 ];
 

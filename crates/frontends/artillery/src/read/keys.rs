@@ -18,6 +18,11 @@ pub enum KeyLevel {
     WebSocketStep,
     Connect,
     Message,
+    SocketIo,
+    SocketIoStep,
+    Emit,
+    Response,
+    Acknowledge,
     CookieJar,
     FormData,
     Parallel,
@@ -66,8 +71,8 @@ const fn noted(level: KeyLevel, name: &'static str, cause: &'static str) -> Key 
     }
 }
 
-const NO_SOCKETIO: &str =
-    "the engine socketio is not supported yet: move these scenarios to a separate script";
+const OF_SOCKETIO: &str = "only scenarios with `engine: socketio` have this step";
+const NO_RECONNECTING: &str = "sessions do not reconnect";
 const OF_WS: &str = "only scenarios with `engine: ws` have this step";
 const NO_WS_PROXY: &str =
     "proxies of WebSocket connections are not supported yet: remove it, or connect directly";
@@ -101,11 +106,7 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Config, "apdex"),
     yes(KeyLevel::Config, "fake-data"),
     yes(KeyLevel::Config, "ws"),
-    noted(
-        KeyLevel::Config,
-        "socketio",
-        "no scenario uses the engine socketio",
-    ),
+    yes(KeyLevel::Config, "socketio"),
     noted(KeyLevel::Config, "bundling", "no files need to be bundled"),
     noted(
         KeyLevel::Config,
@@ -251,7 +252,7 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Scenario, "beforeRequest"),
     yes(KeyLevel::Scenario, "afterResponse"),
     yes(KeyLevel::Scenario, "onError"),
-    no(KeyLevel::Scenario, "socketio", NO_SOCKETIO),
+    yes(KeyLevel::Scenario, "socketio"),
     yes(KeyLevel::Step, "loop"),
     yes(KeyLevel::Step, "think"),
     yes(KeyLevel::Step, "log"),
@@ -260,7 +261,7 @@ pub const KEYS: &[Key] = &[
     no(KeyLevel::Step, "connect", OF_WS),
     no(KeyLevel::Step, "send", OF_WS),
     no(KeyLevel::Step, "wait", OF_WS),
-    no(KeyLevel::Step, "emit", NO_SOCKETIO),
+    no(KeyLevel::Step, "emit", OF_SOCKETIO),
     yes(KeyLevel::WebSocketStep, "connect"),
     yes(KeyLevel::WebSocketStep, "send"),
     yes(KeyLevel::WebSocketStep, "wait"),
@@ -282,6 +283,46 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Message, "payload"),
     yes(KeyLevel::Message, "capture"),
     yes(KeyLevel::Message, "match"),
+    yes(KeyLevel::SocketIo, "path"),
+    yes(KeyLevel::SocketIo, "query"),
+    yes(KeyLevel::SocketIo, "extraHeaders"),
+    yes(KeyLevel::SocketIo, "auth"),
+    yes(KeyLevel::SocketIo, "transports"),
+    noted(KeyLevel::SocketIo, "reconnection", NO_RECONNECTING),
+    noted(KeyLevel::SocketIo, "reconnectionAttempts", NO_RECONNECTING),
+    noted(KeyLevel::SocketIo, "reconnectionDelay", NO_RECONNECTING),
+    noted(KeyLevel::SocketIo, "reconnectionDelayMax", NO_RECONNECTING),
+    noted(
+        KeyLevel::SocketIo,
+        "forceNew",
+        "each virtual user has a session of its own",
+    ),
+    noted(
+        KeyLevel::SocketIo,
+        "timeout",
+        "the time limit is `config.timeout`",
+    ),
+    yes(KeyLevel::SocketIoStep, "emit"),
+    yes(KeyLevel::SocketIoStep, "loop"),
+    yes(KeyLevel::SocketIoStep, "think"),
+    yes(KeyLevel::SocketIoStep, "log"),
+    yes(KeyLevel::SocketIoStep, "function"),
+    yes(KeyLevel::SocketIoStep, "namespace"),
+    yes(KeyLevel::SocketIoStep, "response"),
+    yes(KeyLevel::SocketIoStep, "acknowledge"),
+    yes(KeyLevel::Emit, "channel"),
+    yes(KeyLevel::Emit, "data"),
+    yes(KeyLevel::Response, "on"),
+    yes(KeyLevel::Response, "channel"),
+    yes(KeyLevel::Response, "data"),
+    yes(KeyLevel::Response, "args"),
+    yes(KeyLevel::Response, "concat"),
+    yes(KeyLevel::Response, "capture"),
+    yes(KeyLevel::Response, "match"),
+    yes(KeyLevel::Acknowledge, "data"),
+    yes(KeyLevel::Acknowledge, "args"),
+    yes(KeyLevel::Acknowledge, "capture"),
+    yes(KeyLevel::Acknowledge, "match"),
     yes(KeyLevel::Parallel, "parallel"),
     yes(KeyLevel::Parallel, "limit"),
     yes(KeyLevel::FormData, "value"),
@@ -399,6 +440,17 @@ const LEVELS: &[(KeyLevel, &str)] = &[
         KeyLevel::Message,
         "`send` and `wait` with `capture` or `match`",
     ),
+    (
+        KeyLevel::SocketIo,
+        "`config.socketio`, and `socketio` of a scenario",
+    ),
+    (
+        KeyLevel::SocketIoStep,
+        "Steps with `engine: socketio` (in addition to every HTTP method)",
+    ),
+    (KeyLevel::Emit, "`emit`"),
+    (KeyLevel::Response, "`response`"),
+    (KeyLevel::Acknowledge, "`acknowledge`"),
     (KeyLevel::Loop, "With `loop`"),
     (KeyLevel::Parallel, "With `parallel`"),
     (KeyLevel::Think, "With `think`"),

@@ -13,6 +13,7 @@ mod phases;
 mod plugins;
 mod request;
 mod scenarios;
+mod socketio;
 mod steps;
 mod travel;
 mod variables;
@@ -61,6 +62,7 @@ struct Translator<'a> {
     around: calls::Around,
     http2: http2::Http2Requests,
     websocket: websocket::WebSocketSettings,
+    socketio: socketio::SocketIoSettings,
 }
 
 #[derive(Default)]
@@ -97,6 +99,7 @@ pub(super) fn translate(
         around: calls::Around::default(),
         http2: http2::Http2Requests::default(),
         websocket: websocket::WebSocketSettings::default(),
+        socketio: socketio::SocketIoSettings::default(),
     };
     t.check_keys(&script.root, KeyLevel::Root);
     t.check_keys(config, KeyLevel::Config);
@@ -109,6 +112,7 @@ pub(super) fn translate(
     plugins.extended_metrics = t.extended_metrics(config);
     let mut http = t.http(config);
     t.websocket_settings(config, &mut http);
+    t.socketio_settings(config);
     let load = t.load(config);
     let payloads = t.payloads(config);
     let constants = t.config_variables(config);
@@ -118,6 +122,7 @@ pub(super) fn translate(
     let after = t.setup_or_teardown(&script.root, config, "after");
     t.check_uploads();
     t.unused_websocket_settings(config);
+    t.unused_socketio_settings(config);
     let target = t.target(config, scenarios.iter().chain(&before).chain(&after));
     let variables = t.variables(script, constants, &payloads);
     let name = script

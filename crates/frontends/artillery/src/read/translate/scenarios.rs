@@ -12,6 +12,7 @@ use formats::document::Node;
 
 /// Name of the engine for WebSocket.
 const WEBSOCKET: &str = "ws";
+const SOCKETIO: &str = "socketio";
 
 impl Translator<'_> {
     pub(super) fn scenarios(
@@ -87,15 +88,17 @@ impl Translator<'_> {
 
     fn on_error(&mut self, node: &Node, config: &Node) -> Vec<Call> {
         match engine(node, config).and_then(Node::as_str) {
-            Some(WEBSOCKET) => Vec::new(),
+            Some(WEBSOCKET | SOCKETIO) => Vec::new(),
             _ => self.calls(node.get("onError")),
         }
     }
 
     fn scenario(&mut self, node: &Node, config: &Node, other: Option<&str>) -> Vec<Step> {
         self.check_keys(node, KeyLevel::Scenario);
-        if engine(node, config).and_then(Node::as_str) == Some(WEBSOCKET) {
-            return self.websocket_scenario(node);
+        match engine(node, config).and_then(Node::as_str) {
+            Some(WEBSOCKET) => return self.websocket_scenario(node),
+            Some(SOCKETIO) => return self.socketio_scenario(node),
+            _ => {}
         }
         if let Some(engine) = other_engine(node, config) {
             let name = engine.text();
@@ -106,7 +109,7 @@ impl Translator<'_> {
             self.findings.problem(
                 engine.mark,
                 format!(
-                    "the engine `{name}` is not supported yet, only http and ws: {what}{other}"
+                    "the engine `{name}` is not supported yet, only http, ws and socketio: {what}{other}"
                 ),
             );
             return Vec::new();
@@ -231,7 +234,8 @@ fn engine<'n>(scenario: &'n Node, config: &'n Node) -> Option<&'n Node> {
 }
 
 fn other_engine<'n>(scenario: &'n Node, config: &'n Node) -> Option<&'n Node> {
-    let is_supported = |engine: &&Node| matches!(engine.as_str(), Some("http" | WEBSOCKET));
+    let is_supported =
+        |engine: &&Node| matches!(engine.as_str(), Some("http" | WEBSOCKET | SOCKETIO));
     engine(scenario, config).filter(|engine| !is_supported(engine))
 }
 

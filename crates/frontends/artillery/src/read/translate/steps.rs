@@ -31,7 +31,13 @@ impl Translator<'_> {
         let flat = items
             .iter()
             .flat_map(|item| item.as_list().unwrap_or(std::slice::from_ref(item)));
-        flat.filter_map(|item| self.step(item)).collect()
+        let mut steps = Vec::new();
+        for item in flat {
+            let step = self.step(item);
+            steps.extend(self.socketio.join.take());
+            steps.extend(step);
+        }
+        steps
     }
 
     fn step(&mut self, node: &Node) -> Option<Step> {
@@ -50,9 +56,13 @@ impl Translator<'_> {
         let kind = ["loop", "parallel", "think", "log", "function"]
             .iter()
             .find_map(|kind| node.entry(kind))
+            .or_else(|| node.entry("emit").filter(|_| self.socketio.is_active))
             .unwrap_or(first);
         if self.websocket.is_active && !COMMON_STEPS.contains(&kind.key.as_str()) {
             return self.websocket_step(kind);
+        }
+        if self.socketio.is_active && kind.key == "emit" {
+            return self.emit(node, kind);
         }
         if let Some(Support::No(what_to_do)) =
             keys::find(KeyLevel::Step, &kind.key).map(|key| key.support)

@@ -4,6 +4,7 @@ mod expect;
 mod prepare;
 mod refused;
 mod requests;
+mod socketio;
 mod steps;
 mod websocket;
 

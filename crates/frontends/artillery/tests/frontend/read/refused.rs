@@ -50,7 +50,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
             config("http: { cookieJarOptions: { prefixSecurity: lax } }"),
             "3:47: `prefixSecurity: lax` is unknown: use silent, strict or unsafe-disabled",
         ),
-        (config("engine: socketio"), "3:11: the engine `socketio` is not supported yet"),
+        (config("engine: kafka"), "3:11: the engine `kafka` is not supported yet"),
         (config("variables: 5"), "3:14: `variables` must be a mapping, not a number"),
         (
             "config: { target: 'localhost:80' }\nscenarios: [ { flow: [ { get: { url: / } } ] } ]".into(),
@@ -61,12 +61,12 @@ fn every_refusal_has_its_place_and_a_way_out() {
             "2:21: `emit` is not supported",
         ),
         (
-            "config: { target: 'http://x' }\nscenarios: [ { engine: socketio, flow: [ { emit: [ x ] } ] } ]".into(),
-            "2:24: the engine `socketio` is not supported yet, only http and ws: move its scenarios to a separate script",
+            "config: { target: 'http://x' }\nscenarios: [ { engine: kafka, flow: [ { emit: [ x ] } ] } ]".into(),
+            "2:24: the engine `kafka` is not supported yet, only http, ws and socketio: move its scenarios to a separate script",
         ),
         (
-            "config: { target: 'http://x' }\nscenarios:\n- { engine: socketio, flow: [] }\n- { name: a, flow: [] }\n- { name: ab c, flow: [] }".into(),
-            "3:13: the engine `socketio` is not supported yet, only http and ws: move its scenarios to a separate script, or run only another scenario with `--scenario-name 'ab c'`",
+            "config: { target: 'http://x' }\nscenarios:\n- { engine: kafka, flow: [] }\n- { name: a, flow: [] }\n- { name: ab c, flow: [] }".into(),
+            "3:13: the engine `kafka` is not supported yet, only http, ws and socketio: move its scenarios to a separate script, or run only another scenario with `--scenario-name 'ab c'`",
         ),
         ("config: { target: 'http://x' }\nscenarios: []".into(), "2:12: the script has no scenarios"),
         ("- 1".into(), "1:1: a script must be a mapping with `config` and `scenarios`, not a list"),
