@@ -15,7 +15,8 @@ use super::ChatState;
 use super::behaviour::ABORT;
 use super::ledger::Closing;
 use super::outbox::{Message, Outbox, Outgoing, Payload};
-use super::upgrade::{self, Session};
+use super::socketio;
+use super::upgrade::{self, Accepted, Session};
 use crate::clock;
 
 const CHUNK: usize = 16 * 1024;
@@ -30,8 +31,12 @@ const SLOW_BUFFER: usize = 4096;
 pub(super) async fn serve(state: Arc<ChatState>, mut stream: TcpStream, _: u64) {
     let mut buffer = Vec::new();
     let accepted = upgrade::accept(&state, &mut stream, &mut buffer).await;
-    let Ok(Some(session)) = accepted else {
-        return;
+    let session = match accepted {
+        Ok(Some(Accepted::WebSocket(session))) => session,
+        Ok(Some(Accepted::SocketIo(opened))) => {
+            return socketio::serve(&state, stream, opened, buffer).await;
+        }
+        Ok(None) | Err(_) => return,
     };
     if session.behaviour.read.is_some() {
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&stream, SLOW_BUFFER);

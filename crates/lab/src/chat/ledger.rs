@@ -85,7 +85,7 @@ impl ChatLedger {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn log(&self, line: impl FnOnce() -> Value) {
+    pub(super) fn log(&self, line: impl FnOnce() -> Value) {
         if let Some(log) = &mut *self.log.lock().unwrap_or_else(PoisonError::into_inner) {
             log.append(format!("{}\n", line()).as_bytes());
         }
@@ -211,7 +211,8 @@ impl ChatLedger {
         log.as_mut().map_or(Ok(()), RequestLog::finish)
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    /// Returns the counts. `sessions` are those of Socket.IO.
+    pub(super) fn to_json(&self, sessions: &Value) -> Value {
         let totals = self.totals();
         let mut by_code = BTreeMap::<u16, u64>::new();
         let mut received = BTreeMap::<&str, u64>::new();
@@ -225,6 +226,7 @@ impl ChatLedger {
         json!({
             "received": { "total": total, "by_route": received },
             "answered": { "total": total, "by_route": totals.requests, "by_code": by_code },
+            "socketio": sessions,
             "chat": {
                 "connections": {
                     "opened": totals.opened,

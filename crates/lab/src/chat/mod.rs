@@ -1,12 +1,14 @@
-//! The lab `chat`: a WebSocket server that echoes messages and broadcasts them to rooms, with
-//! delays and faults per connection, and its own counts and log. Frames are read and written by the
-//! crate `codec`, whose tests check it against other implementations.
+//! The lab `chat`: a server of WebSocket and Socket.IO that echoes messages and broadcasts them to
+//! rooms, with delays and faults per connection, and its own counts and log. Frames and packets are
+//! read and written by the crate `codec`, whose tests check it against other implementations.
 
 mod behaviour;
 mod connection;
 mod ledger;
 mod outbox;
 mod rooms;
+mod sessions;
+mod socketio;
 mod upgrade;
 
 use crate::own_server::LabState;
@@ -16,12 +18,13 @@ use crate::{Bound, LabEntry, LabError, LabKind, LabOptions, own_server, plain_to
 use behaviour::Behaviour;
 use ledger::ChatLedger;
 use rooms::Rooms;
+use sessions::Sessions;
 
 const NAME: &str = "chat";
 
 pub(crate) const LAB: LabEntry = LabEntry {
     name: NAME,
-    help: "WebSocket server: /echo, /rooms/NAME, /slow, /refuse/STATUS, /wrong-accept, /proxy200; deflate=on, and as defaults of every URL's query: delay, drop, duplicate, reorder=SHARE, close-after=N code=N, ping=TIME, read=BYTES",
+    help: "WebSocket and Socket.IO server: /echo, /rooms/NAME, /socket.io/, /slow, /refuse/STATUS, /wrong-accept, /proxy200; deflate=on, and as defaults of every URL's query: delay, drop, duplicate, reorder=SHARE, close-after=N code=N, ping=TIME, read=BYTES",
     extra: behaviour::OPTIONS,
     kind: LabKind::OwnLoop(bind),
     token: plain_token,
@@ -35,6 +38,7 @@ struct ChatState {
     seed: u64,
     rooms: Rooms,
     ledger: ChatLedger,
+    sessions: Sessions,
     timer: Timer,
 }
 
@@ -68,6 +72,7 @@ fn bind(options: &LabOptions) -> Result<Bound, LabError> {
         seed,
         rooms: Rooms::default(),
         ledger: ChatLedger::new(options.log.as_deref(), seed)?,
+        sessions: Sessions::default(),
         timer: Timer::start()?,
     };
     own_server::bind(options, "http", state, connection::serve)

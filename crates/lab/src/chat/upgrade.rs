@@ -1,6 +1,7 @@
 //! Reads HTTP requests, and answers them by path until one opens a WebSocket.
 
 use std::io;
+use std::sync::Arc;
 
 use codec::websocket::{Negotiated, accept_offer, handshake};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -8,9 +9,11 @@ use tokio::net::TcpStream;
 
 use super::ChatState;
 use super::behaviour::Behaviour;
+use super::socketio::{self, SocketIoUpgrade};
 
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 100;
+const MAX_BODY: usize = 16 << 20;
 /// Bytes per second that `/slow` reads, unless its query says otherwise.
 const SLOW_READ: u64 = 1000;
 
@@ -23,42 +26,63 @@ pub(super) struct Session {
     pub(super) deflate: Option<Negotiated>,
 }
 
-struct UpgradeRequest {
-    is_get: bool,
-    path: String,
-    query: String,
+pub(super) struct UpgradeRequest {
+    pub(super) is_get: bool,
+    pub(super) path: String,
+    pub(super) query: String,
     /// `None` if the request does not ask for a WebSocket of version 13.
-    key: Option<String>,
+    pub(super) key: Option<String>,
+    body_length: usize,
+    pub(super) body: String,
     subprotocol: Option<String>,
     extensions: String,
 }
 
-struct Answer {
-    status: u16,
-    headers: String,
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: String,
     body: String,
     session: Option<Session>,
+}
+
+/// What a connection became.
+pub(super) enum Accepted {
+    WebSocket(Session),
+    /// A WebSocket of a Socket.IO session.
+    SocketIo(SocketIoUpgrade),
 }
 
 /// Answers requests until one opens a WebSocket. `None` means that the connection has ended. Bytes
 /// after the request stay in `buffer`.
 pub(super) async fn accept(
-    state: &ChatState,
+    state: &Arc<ChatState>,
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,
-) -> io::Result<Option<Session>> {
+) -> io::Result<Option<Accepted>> {
     while let Some(request) = read_request(stream, buffer).await? {
         if request.path == "/__lab/stats" {
-            let mut answer = Answer::new(200, state.ledger.to_json().to_string());
+            let mut answer = Answer::new(
+                200,
+                state.ledger.to_json(&state.sessions.to_json()).to_string(),
+            );
             answer.headers = "content-type: application/json\r\n".to_owned();
             stream.write_all(&answer.to_bytes()).await?;
+            continue;
+        }
+        if request.path == socketio::PATH {
+            let (answer, opened) = socketio::answer(state, &request).await;
+            state.ledger.answered(socketio::PATH, answer.status);
+            stream.write_all(&answer.to_bytes()).await?;
+            if let Some(opened) = opened {
+                return Ok(Some(Accepted::SocketIo(opened)));
+            }
             continue;
         }
         let (route, answer) = answer(state, &request);
         state.ledger.answered(&route, answer.status);
         stream.write_all(&answer.to_bytes()).await?;
         if answer.session.is_some() || answer.status == 101 {
-            return Ok(answer.session);
+            return Ok(answer.session.map(Accepted::WebSocket));
         }
     }
     Ok(None)
@@ -73,8 +97,15 @@ async fn read_request(
         let mut head = httparse::Request::new(&mut headers);
         let parsed = head.parse(buffer).map_err(io::Error::other)?;
         if let httparse::Status::Complete(length) = parsed {
-            let request = UpgradeRequest::new(&head);
+            let mut request = UpgradeRequest::new(&head);
             buffer.drain(..length);
+            while buffer.len() < request.body_length {
+                if stream.read_buf(buffer).await? == 0 {
+                    return Ok(None);
+                }
+            }
+            let body: Vec<u8> = buffer.drain(..request.body_length).collect();
+            request.body = String::from_utf8_lossy(&body).into_owned();
             return Ok(Some(request));
         }
         if buffer.len() > MAX_HEAD || stream.read_buf(buffer).await? == 0 {
@@ -108,6 +139,8 @@ impl UpgradeRequest {
             is_get: head.method == Some("GET"),
             path: path.to_owned(),
             query: query.to_owned(),
+            body_length: values("content-length").parse().unwrap_or(0).min(MAX_BODY),
+            body: String::new(),
             key,
             subprotocol: (!subprotocol.is_empty()).then(|| subprotocol.to_owned()),
             extensions: values("sec-websocket-extensions"),
@@ -116,7 +149,7 @@ impl UpgradeRequest {
 }
 
 impl Answer {
-    fn new(status: u16, body: String) -> Self {
+    pub(super) fn new(status: u16, body: String) -> Self {
         Self {
             status,
             headers: String::new(),
@@ -147,7 +180,7 @@ impl Answer {
 fn answer(state: &ChatState, request: &UpgradeRequest) -> (String, Answer) {
     let path = request.path.as_str();
     let not_found = || {
-        let help = "try /echo, /rooms/NAME, /slow, /refuse/STATUS, /wrong-accept, /proxy200\n";
+        let help = "try /echo, /rooms/NAME, /slow, /refuse/STATUS, /wrong-accept, /proxy200, /socket.io/\n";
         ("(other)".to_owned(), Answer::new(404, help.to_owned()))
     };
     if let Some(status) = path.strip_prefix("/refuse/") {
