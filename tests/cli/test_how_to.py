@@ -43,7 +43,7 @@ def answer(request: fake_servers.Request) -> tuple[int, dict[str, str], bytes]:
 def test_plan_of_a_guide_runs(loadline, plan) -> None:
     for name, content in FILES.items():
         loadline.write(name, content)
-    if "websocket:" in plan:
+    if "websocket:" in plan or "socketio:" in plan:
         path = loadline.write("plan.yml", plan)
         run = loadline("run", path, "--target", "lab:chat", "--once")
         assert run.returncode == 0, run.stdout + run.stderr
