@@ -128,7 +128,6 @@ def test_missing_descriptors_are_reported_before_and_during_a_run(loadline):
     assert "generator" in out
 
 
-@pytest.mark.alone
 def test_run_without_a_record_is_complete(loadline):
     (loadline.folder / "file").write_text("")
     with fake_servers.FakeServer(fake_servers.ok_with()) as peer:

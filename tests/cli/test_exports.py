@@ -22,7 +22,6 @@ scenarios:
 """
 
 
-@pytest.mark.alone
 def test_exported_files_agree_with_the_summary(loadline, start_lab):
     lab = start_lab("sum")
     checks = ("--check", "rate < 1/s", "--check", "errors < 1%", "--check", "p99.9 < 1s")

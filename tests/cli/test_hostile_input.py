@@ -58,7 +58,6 @@ def test_invalid_input_is_refused_before_the_first_request(loadline, server, mor
     assert word in refuse(loadline, server, PLAN + more + "\n", *flags)
 
 
-@pytest.mark.alone
 def test_correct_content_length_is_sent(loadline, server):
     path = loadline.write(
         "p.yml", PLAN.replace("TARGET", server.url) + "steps: [{post: {url: /, body: abc, headers: {Content-Length: '3'}}}]\n"
@@ -68,7 +67,6 @@ def test_correct_content_length_is_sent(loadline, server):
     assert "< 200" in run.stdout
 
 
-@pytest.mark.alone
 def test_json_escapes_are_decoded(loadline, server):
     text = '{"loadline": 1, "target": "TARGET", "load": {"rate": "1/s", "duration": "1s"}, '
     text += '"steps": [{"post": {"url": "/", "body": "\\ud83d\\ude00 \\u00e9"}}]}'
@@ -130,7 +128,6 @@ def test_dangling_link_is_written_through(loadline, server):
     assert "cannot write loop.json" in loadline("run", server.url, "--json", "loop.json").stderr
 
 
-@pytest.mark.alone
 def test_very_long_name_is_accepted(loadline, server):
     plan = PLAN.replace("TARGET", server.url) + "steps: [{get: {url: /, name: NAME}}]\n"
     run = loadline("run", loadline.write("p.yml", plan.replace("NAME", "n" * 65536)))

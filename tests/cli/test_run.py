@@ -12,7 +12,6 @@ import pytest
 from conftest import Loadline, wait_until
 
 
-@pytest.mark.alone
 def test_url_run_is_rendered_identically_from_its_record(loadline, start_lab):
     lab = start_lab("sum")
     run = loadline("run", f"{lab.url}/api/sum", "--rate", "200/s", "--duration", "2s")
@@ -28,7 +27,6 @@ def test_url_run_is_rendered_identically_from_its_record(loadline, start_lab):
     assert again.stdout == run.stdout
 
 
-@pytest.mark.alone
 def test_url_without_flags_sends_ten_per_second_for_ten_seconds(loadline):
     with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         run = loadline("run", peer.url)
@@ -37,7 +35,6 @@ def test_url_without_flags_sends_ten_per_second_for_ten_seconds(loadline):
     assert "10/s evenly spaced for 10 s" in run.stdout
 
 
-@pytest.mark.alone
 def test_closed_loop_agrees_with_the_target(loadline, start_lab):
     lab = start_lab("sum")
     run = loadline("run", f"{lab.url}/api/sum", "--connections", "3", "--duration", "1s")
@@ -48,7 +45,6 @@ def test_closed_loop_agrees_with_the_target(loadline, start_lab):
     assert summary["connections_opened"] == 3
 
 
-@pytest.mark.alone
 def test_criteria_decide_the_exit_code(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum"
     short = ("--rate", "500/s", "--duration", "1s")
@@ -63,7 +59,6 @@ def test_criteria_decide_the_exit_code(loadline, start_lab):
     assert "INCONCLUSIVE" in few.stdout
 
 
-@pytest.mark.alone
 def test_status_of_400_and_above_is_a_failed_request(loadline, start_lab):
     run = loadline("run", f"{start_lab('sum').url}/nowhere", "--rate", "20/s", "--duration", "1s", "--check", "errors < 1%")
     assert run.returncode == 1
@@ -71,7 +66,6 @@ def test_status_of_400_and_above_is_a_failed_request(loadline, start_lab):
     assert "status 404" in run.stdout
 
 
-@pytest.mark.alone
 def test_scenario_is_compared_with_its_share_of_the_plan(loadline, start_lab):
     plan = loadline.write(
         "two.yml",
@@ -96,7 +90,6 @@ scenarios:
     assert often["of_plan"] == 1
 
 
-@pytest.mark.alone
 def test_native_plan_with_phases_and_criteria(loadline, start_lab):
     lab = start_lab("fhir")
     plan = loadline.write(
@@ -125,14 +118,12 @@ criteria: [errors < 1%, service p50 in "ramp" < 5s]
     assert [criterion["judgement"] for criterion in summary["criteria"]] == ["PASS", "PASS"]
 
 
-@pytest.mark.alone
 def test_lab_as_target_is_embedded(loadline):
     run = loadline("run", "lab:sum", "--rate", "50/s", "--duration", "1s")
     assert run.returncode == 0, run.stderr
     assert "50 ok" in run.stdout
 
 
-@pytest.mark.alone
 def test_once_and_trace_hide_secrets(loadline, start_lab):
     script = loadline.write(
         "s.yml",

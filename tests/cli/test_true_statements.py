@@ -18,8 +18,6 @@ criteria: ['p95 in "ramp" < 1s', p99 < 1ns, rate > 10/s, errors < 1%]
 """
 
 
-@pytest.mark.alone
-@pytest.mark.paced
 def test_once_judges_only_what_one_iteration_can_decide(loadline, start_lab):
     run = loadline("run", loadline.write("p.yml", PLAN), "--target", start_lab("sum").url, "--once")
     assert run.returncode == 0, run.stderr
@@ -91,8 +89,6 @@ def test_host_metrics_are_recorded_during_the_run(loadline, start_lab):
         assert "B/s" in rendering
 
 
-@pytest.mark.alone
-@pytest.mark.paced
 def test_run_without_success_says_so_in_every_report(loadline, start_lab):
     url = f"{start_lab('sum').url}/nowhere"
     run = loadline("run", url, "--rate", "40/s", "--duration", "1s", "--export", "junit=ci.xml")
@@ -143,8 +139,6 @@ def test_rates_share_one_documented_denominator(loadline):
     assert "from the start to the last completion" in run.stdout
 
 
-@pytest.mark.alone
-@pytest.mark.paced
 def test_existing_file_called_last_is_kept(loadline, start_lab):
     runs = loadline.folder / ".loadline/runs"
     runs.mkdir(parents=True)
@@ -155,8 +149,6 @@ def test_existing_file_called_last_is_kept(loadline, start_lab):
     assert loadline("report", "last").returncode == 0, "the newest run"
 
 
-@pytest.mark.alone
-@pytest.mark.paced
 def test_unchecked_certificates_are_noted(loadline, start_lab):
     run = loadline("run", f"{start_lab('sum').url}/api/sum", "--rate", "20/s", "--duration", "1s", "-k")
     assert run.returncode == 0, run.stderr

@@ -27,7 +27,6 @@ def assert_no_token(loadline, *outputs: str) -> None:
     assert not any(TOKEN in output for output in outputs)
 
 
-@pytest.mark.alone
 def test_demo_runs(loadline):
     run = loadline("demo", timeout=60)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -37,7 +36,6 @@ def test_demo_runs(loadline):
     assert (loadline.folder / ".loadline/runs/last/manifest.json").exists()
 
 
-@pytest.mark.alone
 def test_patient_round_sends_its_requests(loadline, start_lab):
     lab = start_lab("fhir", "--token", TOKEN)
     run = loadline("run", EXAMPLE / "fhir.yml", "--target", lab.url, "--rate", "10/s", "--duration", "2s", env=ENV)
@@ -47,7 +45,6 @@ def test_patient_round_sends_its_requests(loadline, start_lab):
     assert_no_token(loadline, run.stdout, run.stderr)
 
 
-@pytest.mark.alone
 def test_wrong_token_fails_every_request(loadline, start_lab):
     lab = start_lab("fhir", "--token", TOKEN)
     script = EXAMPLE / "fhir.yml"
@@ -62,7 +59,7 @@ NAMES = ["http.codes.200", "http.request_rate", "http.requests", "http.response_
 NAMES += ["vusers.completed", "vusers.created", "vusers.created_by_name.", "vusers.failed", "vusers.session_length"]
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=310)
 def test_medplum_at_full_length_has_the_published_counts(loadline, start_lab):
     started = []
     for script, scenario, users, requests in [

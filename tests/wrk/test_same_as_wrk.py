@@ -12,8 +12,6 @@ import wire_recorder
 from conftest import LOADLINE
 from required_tools import tool_path
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture(autouse=True, scope="module")
 def original() -> None:
@@ -158,6 +156,7 @@ def test_connection_closed_after_each_response_equals_wrks(loadline):
     assert reports[0] == reports[1]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("answers", [0, 3])
 def test_dropped_connections_are_reopened_without_back_off(loadline, answers):
     """Loadline opens as many connections as wrk, within the noise of a busy machine."""
@@ -198,6 +197,7 @@ def test_late_responses_count_as_timeouts(loadline):
     assert "1 × answered after --timeout" in done.stderr
 
 
+@pytest.mark.alone
 def test_rate_above_capacity_ends_with_its_duration(loadline, start_lab):
     lab = start_lab("sum", "work=20ms")
     run = loadline("wrk", "-t1", "-c4", "-d2s", "-R1000", "--latency", f"{lab.url}/api/sum")
