@@ -117,7 +117,7 @@ tests-build: web
 tests-cargo:
 	cargo build $(CI_BUILD) --all-targets
 
-# `loadgroup` hands out one test at a time, in the order of tests/conftest.py: the longest first.
+# Parallel sessions hand out one test at a time, the longest first (tests/conftest.py).
 # CASES=1 adds tests that take minutes: the wheel, comparisons with the original tools, simulations,
 # full case studies. They run in one pass with the rest: waiting tests leave the cores to others.
 CASES ?=
@@ -129,7 +129,7 @@ TIER ?= not proof and not long
 
 test: tests-build
 	$(MAKE) -j2 --output-sync=target test-rust test-commands
-	$(PYTEST) -m '$(TIER) and alone and paced' -n 3 --dist loadgroup
+	$(PYTEST) -m '$(TIER) and alone and paced' -n 6
 	$(PYTEST) -m '$(TIER) and alone and not paced'
 
 # Property tests use a fixed seed, so a change never fails by chance. `make test-long` draws new cases.
@@ -143,7 +143,7 @@ test-rust:
 	$(TESTS)/bin/ruff format --check tests bench python packaging
 
 test-commands:
-	$(PYTEST) -m '$(TIER) and not alone' -n 5 --dist loadgroup
+	$(PYTEST) -m '$(TIER) and not alone' -n 7
 
 test-cases:
 	$(MAKE) test CASES=1

@@ -147,7 +147,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Starts the longest tests first, so that a parallel session does not end with one busy
     worker.
     """
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+    def seconds(item: pytest.Item) -> int:
+        long = item.get_closest_marker("long")
+        return long.kwargs.get("seconds", 10) if long else 0
+
+    items.sort(key=seconds, reverse=True)
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """Hands out one test at a time. The tests on Ray share a worker and so its cluster."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "ray" if "cluster_ray/" in nodeid else nodeid
+
+    return Scheduler(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -78,7 +78,7 @@ def test_guides_are_short() -> None:
     assert max(lengths.values()) <= LONGEST, lengths
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=30)
 def test_tutorial_on_reports_shows_what_it_says(loadline, start_lab) -> None:
     text = (DOCS / "tutorials/read-a-report.md").read_text()
     command = re.search(r"^\$ loadline lab (\S+) (.*) --port", text, re.MULTILINE)

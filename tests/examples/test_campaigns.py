@@ -54,7 +54,7 @@ def _campaign(loadline, study: str) -> tuple[int, str, dict]:
     return ran.returncode, (folder / "report.md").read_text(), result
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=140)
 @pytest.mark.alone
 @pytest.mark.paced
 def test_checkin_campaign_fails_at_the_requested_load(loadline):
@@ -65,7 +65,7 @@ def test_checkin_campaign_fails_at_the_requested_load(loadline):
     assert "held by lorota" in paper
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=140)
 @pytest.mark.alone
 @pytest.mark.paced
 def test_shortener_campaign_passes(loadline):
@@ -74,7 +74,7 @@ def test_shortener_campaign_passes(loadline):
     assert "Proceed" in paper
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=140)
 @pytest.mark.alone
 def test_medplum_campaign_passes_after_scaling_the_bottleneck(loadline):
     code, paper, result = _campaign(loadline, "medplum")
