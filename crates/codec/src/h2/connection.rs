@@ -391,5 +391,5 @@ impl Connection {
 const _: () = assert!(TABLE_SIZE == 4096);
 
 #[cfg(test)]
-#[path = "connection_tests.rs"]
+#[path = "connection_tests/mod.rs"]
 mod tests;
