@@ -84,6 +84,10 @@ class Loadline:
     def summary(self, run: str = "last") -> dict:
         return json.loads((self.folder / ".loadline/runs" / run / "summary.json").read_text())
 
+    def errors(self) -> dict[str, int]:
+        """Returns the count of each error reason of the last run."""
+        return {error["reason"]: error["count"] for error in self.summary()["errors"]}
+
 
 @pytest.fixture
 def loadline(tmp_path: Path) -> Loadline:

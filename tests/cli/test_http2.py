@@ -15,10 +15,6 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = b"\0\0\0\x04\0\0\0\0\0"
 
 
-def errors(summary: dict) -> dict[str, int]:
-    return {error["reason"]: error["count"] for error in summary["errors"]}
-
-
 def events(loadline) -> str:
     folder = loadline.folder / ".loadline/runs/last"
     return "\n".join(path.read_text() for path in folder.glob("events.jsonl"))
@@ -30,7 +26,7 @@ def run_four(loadline, url: str, *flags: str, env: dict[str, str] | None = None)
     assert done.returncode in (0, 1, 3), done.stderr
     summary = loadline.summary()
     assert summary["requests"]["issued"] == 4
-    return errors(summary)
+    return loadline.errors()
 
 
 def test_prior_knowledge_shares_connections(loadline, start_lab):
@@ -124,7 +120,7 @@ def test_refused_streams_are_resent_once(loadline, start_lab):
     assert done.returncode in (0, 1, 3), done.stderr
     summary = loadline.summary()
     counted, counts = lab.stats(), summary["http2"]
-    refused = errors(summary)["HTTP/2: refused stream"]
+    refused = loadline.errors()["HTTP/2: refused stream"]
     assert summary["requests"]["issued"] == 500
     assert summary["requests"]["ok"] == 500 - refused == counted["answered"]["total"]
     assert counted["http2"]["refused"] == counts["resent"] + refused == counts["resets_received"]["REFUSED_STREAM"]
@@ -235,7 +231,7 @@ def test_timed_out_request_is_cancelled_and_the_connection_lives_on(loadline, st
     )
     done = loadline("run", plan)
     assert done.returncode in (1, 3), done.stderr
-    assert errors(loadline.summary()) == {"no answer in time": 10}
+    assert loadline.errors() == {"no answer in time": 10}
     deadline = time.monotonic() + 5
     while lab.stats()["http2"]["cancelled"] < 10:
         assert time.monotonic() < deadline

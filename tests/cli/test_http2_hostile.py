@@ -59,7 +59,7 @@ def errors(loadline, server: Http2Server, *flags: str) -> dict[str, int]:
     assert done.returncode in (0, 1, 3), done.stderr
     summary = loadline.summary()
     assert summary["requests"]["issued"] == 4
-    return {error["reason"]: error["count"] for error in summary["errors"]}
+    return loadline.errors()
 
 
 #: What a server sends for a request, and the cause: the whole connection is given up.
@@ -164,7 +164,7 @@ def test_stream_without_end_times_out(loadline):
         done = loadline("run", plan)
     assert done.returncode in (1, 3), done.stderr
     summary = loadline.summary()
-    assert {error["reason"]: error["count"] for error in summary["errors"]} == {"no answer in time": 2}
+    assert loadline.errors() == {"no answer in time": 2}
     assert summary["http2"]["resets_sent"] == {"CANCEL": 2}
 
 

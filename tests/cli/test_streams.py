@@ -33,10 +33,6 @@ def get(stream: str, more: str = "") -> str:
     return f"  - get: {{ url: /feed, stream: {stream}{more} }}"
 
 
-def errors(summary: dict) -> dict[str, int]:
-    return {error["reason"]: error["count"] for error in summary["errors"]}
-
-
 @pytest.fixture
 def feed():
     """Serves the given parts of a response to every request, each part in a write of its own."""
@@ -114,7 +110,7 @@ def test_times_and_tokens_of_model_apis(loadline, start_lab, api):
     done = loadline("run", "p.yml", "--target", lab.url)
     assert "PASS          tokens rate" in done.stdout, done.stdout + done.stderr
     summary = loadline.summary()
-    assert summary["requests"]["ok"] == 4, errors(summary)
+    assert summary["requests"]["ok"] == 4, loadline.errors()
     stream = summary["all"]["stream"]
     assert (stream["requests"], stream["complete"], stream["reporting"]) == (4, 4, 4)
     assert stream["tokens"] == 4 * 9 == lab.stats()["llm"]["tokens"]
@@ -158,7 +154,7 @@ def test_ends_of_streams_over_http2(loadline, format, parts, reason):
     with over_http2(*parts) as server:
         loadline("run", "p.yml", "--target", server.url, "--http", "2-prior-knowledge")
     summary = loadline.summary()
-    assert errors(summary) == ({reason: 4} if reason else {})
+    assert loadline.errors() == ({reason: 4} if reason else {})
     if reason is None or "too long" in reason:
         assert summary["http2"]["resets_sent"] == {"CANCEL": 4}
 
@@ -210,7 +206,7 @@ def test_end_mark_is_required(loadline, start_lab):
     done = loadline("run", lab.url, "--stream", "openai", "-n", "3")
     assert done.returncode == 1, done.stdout + done.stderr
     summary = loadline.summary()
-    assert errors(summary) == {"stream incomplete: connection lost": 3}
+    assert loadline.errors() == {"stream incomplete: connection lost": 3}
     stream = summary["all"]["stream"]
     assert (stream["requests"], stream["complete"]) == (3, 0)
     # Incomplete streams rank above all others.
@@ -240,14 +236,14 @@ def test_faults_are_named(loadline, feed, format, parts, reason):
     done = loadline("run", "p.yml", "--target", feed(*parts))
     # Without a time-out, the service did answer.
     assert done.returncode == (3 if "in time" in reason else 1), done.stdout + done.stderr
-    assert errors(loadline.summary()) == {reason: 4}
+    assert loadline.errors() == {reason: 4}
 
 
 def test_compressed_stream_is_not_read(loadline, feed):
     head = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
     loadline.write("p.yml", plan(get("sse")))
     loadline("run", "p.yml", "--target", feed(chunk(b"\x1f\x8b0000"), head=head))
-    assert errors(loadline.summary()) == {"stream not read: the response is compressed": 4}
+    assert loadline.errors() == {"stream not read: the response is compressed": 4}
 
 
 @pytest.mark.parametrize("keeps", [True, False])
@@ -281,7 +277,7 @@ def test_silent_service_is_not_ended_by_the_plan(loadline, http):
     with FakeServer(serve) as server:
         done = loadline("run", "p.yml", "--target", server.url, "--http", http)
     assert done.returncode == 3, done.stdout + done.stderr
-    assert errors(loadline.summary()) == {"no answer in time": 4}
+    assert loadline.errors() == {"no answer in time": 4}
 
 
 def test_cut_stream_counts_what_arrived(loadline, start_lab):
@@ -307,7 +303,7 @@ def test_failed_status_is_not_a_stream(loadline, feed):
     done = loadline("run", "p.yml", "--target", feed(chunk(b'{"error":"busy"}'), head=HEAD.replace(b"200 OK", b"503 Busy")))
     assert done.returncode == 1, done.stdout + done.stderr
     summary = loadline.summary()
-    assert errors(summary) == {"status 503": 4}
+    assert loadline.errors() == {"status 503": 4}
     stream = summary["all"]["stream"]
     assert (stream["requests"], stream["complete"], stream["events"]) == (4, 0, 0)
 

@@ -26,7 +26,7 @@ def error_counts(loadline, url: str, *flags, env=None) -> dict[str, int]:
     assert summary["requests"]["issued"] == 4
     for error in summary["errors"]:
         assert error["reason"] in re.sub(r"\s+", " ", done.stdout), done.stdout
-    return {error["reason"]: error["count"] for error in summary["errors"]}
+    return loadline.errors()
 
 
 class Tls(fake_servers.FakeServer):
