@@ -4,7 +4,9 @@
 //! for 10s: stop [fail | pass | inconclusive]`. This module parses both but does not evaluate them.
 
 mod goodput;
+mod metric;
 mod parse;
+mod scan;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +14,8 @@ use crate::{
     At,
     units::{MILLISECOND, Quantity, SECOND},
 };
-pub(crate) use parse::Scan;
 pub use parse::{GRAMMAR, parse_criterion, parse_stop, parse_subject};
+pub(crate) use scan::Scan;
 
 /// A condition on one metric of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
