@@ -1,23 +1,27 @@
 //! Runs a plan: compiles it, starts workers, and collects intervals.
 
-use std::{
-    net::IpAddr,
-    rc::Rc,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, AtomicUsize},
-        mpsc,
-    },
+mod error;
+mod options;
+mod worker_thread;
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, AtomicUsize},
+    mpsc,
 };
 
-use measure::{Labels, Recorder, accumulator::Accumulator, cuts::Cuts, label::Registry};
-use plan::{Load, Plan, Problem, Schedule, Share};
+use measure::{Labels, label::Registry};
+use plan::{Load, Plan, Problem, Share};
+
+pub use error::RunError;
+pub use options::{
+    AccumulatorMaker, BackgroundWork, DriverContext, DriverMaker, EngineOptions, PACING_SLACK_NS,
+};
 
 use crate::{
     collect::{Collector, Due, Sink},
     compiled::Compiled,
     driver::{
-        Driver,
         scenario::ScenarioDriver,
         setup::{SetupDriver, SetupResult},
     },
@@ -25,105 +29,14 @@ use crate::{
     user::hook::Hooks,
 };
 use worker::{
-    Pacer, Worker, WorkerContext, WorkerMessage, WorkerPosition,
-    client::{
-        HttpClientConfig,
-        hosts::{Allow, Hosts},
-    },
+    WorkerContext, WorkerMessage, WorkerPosition,
+    client::{HttpClientConfig, hosts::Hosts},
     clock::{Clock, Zero},
-    lease::Lease,
     load_control::LoadControl,
-    memory::Memory,
-    stop::StopHandle,
     takeover::ShardTakeover,
-    watchdog::{Doing, Pulse, Stuck, Watchdog},
+    watchdog::{Pulse, Watchdog},
 };
-
-/// Creates a front end's accumulator for each worker.
-pub type AccumulatorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
-
-/// Creates a worker's driver on that worker's thread.
-pub type DriverMaker = Arc<dyn Fn(DriverContext) -> Box<dyn Driver> + Send + Sync>;
-
-/// Background workload that runs on its own workers and adds no arrivals to the load.
-#[derive(Clone)]
-pub struct BackgroundWork {
-    /// Creates the driver of each worker.
-    pub driver: DriverMaker,
-    /// Number of workers.
-    pub workers: usize,
-    /// Creates a front end's accumulators. `None` if no front end keeps its own figures.
-    pub frontend: Option<AccumulatorMaker>,
-}
-
-/// The data that a driver receives when it starts.
-#[derive(Debug, Clone)]
-pub struct DriverContext {
-    /// Index of the worker within its group.
-    pub worker: usize,
-    /// This worker's share of everything that is numbered across all processes.
-    pub share: Share,
-    /// Settings of the HTTP client.
-    pub client: HttpClientConfig,
-    /// Labels known before the run.
-    pub labels: Labels,
-    /// Schedule of the whole run. A worker handles the arrivals of its share.
-    pub schedule: Schedule,
-    /// Whether this process has arrivals.
-    pub arrives: bool,
-}
-
-/// Default pacing slack, in nanoseconds. It is much shorter than network delays and much longer
-/// than a wake-up.
-pub const PACING_SLACK_NS: u64 = 100_000;
-
-/// Options of a run, in addition to the plan.
-#[derive(Clone, Default)]
-pub struct EngineOptions {
-    /// Whether this process joined late and therefore has no arrivals.
-    pub is_late: bool,
-    /// Number of workers. `None` derives it from the planned peak.
-    pub workers: Option<usize>,
-    /// Seed for all random numbers.
-    pub seed: u64,
-    /// Whether to trace requests and responses.
-    pub trace: bool,
-    /// Whether virtual users report each step, as `--once` requires.
-    pub walks: bool,
-    /// Time to wait for in-flight work after the last arrival. `None` means no limit.
-    pub drain_ns: Option<u64>,
-    /// How late a deadline may be handled to share a wake-up, in nanoseconds. `None` means
-    /// [`PACING_SLACK_NS`].
-    pub pacing_slack_ns: Option<u64>,
-    /// Local addresses that connections use in turn.
-    pub sources: Vec<IpAddr>,
-    /// Handle that stops the run.
-    pub stop: StopHandle,
-    /// Lease that the conductor must renew. `None` if the run has no conductor.
-    pub lease: Option<Lease>,
-    /// Whether the load can be changed during the run. Requires scenarios in a single process.
-    pub steered: bool,
-    /// Whether the process may take over shares during the run.
-    pub takes_over: bool,
-    /// Handle for takeovers. Rejects them if the shares of the work are fixed.
-    pub takeovers: ShardTakeover,
-    /// Memory budget of all workers together, in bytes. `None` means no limit.
-    pub memory: Option<u64>,
-    /// Hosts allowed in addition to the plan's hosts.
-    pub hosts: Allow,
-    /// Creates a front end's accumulators.
-    pub frontend: Option<AccumulatorMaker>,
-    /// A front end's hooks for requests and responses.
-    pub hooks: Option<Arc<dyn Hooks>>,
-    /// Driver for work other than scenarios. May also replace the scenario driver.
-    pub driver: Option<DriverMaker>,
-    /// Work that runs alongside the load.
-    pub background: Option<BackgroundWork>,
-    /// Describes the current activity of a stuck worker.
-    pub doing: Option<Doing>,
-    /// This process's share of the run: arrivals, users and limits.
-    pub share: Share,
-}
+use worker_thread::WorkerSeed;
 
 /// A compiled run, ready to start.
 pub struct Prepared {
@@ -135,47 +48,6 @@ pub struct Prepared {
     background_http: plan::Http,
     load_control: Option<LoadControl>,
     takeovers: Option<ShardTakeover>,
-}
-
-/// The reason why a run failed.
-#[derive(Debug)]
-pub enum RunError {
-    /// TLS, a thread or a runtime could not be set up.
-    Setup(String),
-    /// A worker died. The record contains its counts up to then.
-    Worker(String),
-    /// A worker is stuck and still running. It ends with the process.
-    Stuck(Stuck),
-    /// The caller could not write the record. The load was sent as planned up to then.
-    Unrecorded(String),
-}
-
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RunError::Setup(what) => f.write_str(what),
-            RunError::Worker(what) => write!(f, "a worker died: {what}"),
-            RunError::Stuck(stuck) => stuck.fmt(f),
-            RunError::Unrecorded(reason) => f.write_str(reason),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl RunError {
-    /// Returns the cause, which follows "ended early by".
-    #[must_use]
-    pub fn by_whom(&self) -> String {
-        match self {
-            RunError::Setup(what) => format!("a failed setup ({what})"),
-            RunError::Worker(what) => format!("a crashed worker ({what})"),
-            RunError::Stuck(stuck) => stuck.by_whom(),
-            RunError::Unrecorded(reason) => {
-                format!("an error while writing the record ({reason})")
-            }
-        }
-    }
 }
 
 impl Prepared {
@@ -482,70 +354,6 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "without a word".to_owned())
-}
-
-struct WorkerSeed {
-    index: usize,
-    position: WorkerPosition,
-    context: DriverContext,
-    options: EngineOptions,
-    common: WorkerContext,
-    driver: DriverMaker,
-    frontend: Option<AccumulatorMaker>,
-}
-
-impl WorkerSeed {
-    fn run(self) -> Result<(), RunError> {
-        let pulse = Arc::clone(&self.common.pulse);
-        pulse.begin();
-        let _end = EndOfPulse(pulse);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build_local(tokio::runtime::LocalOptions::default())
-            .map_err(|e| RunError::Setup(format!("cannot create a runtime for a worker: {e}")))?;
-        let zero = self.common.zero;
-        let clock = Clock::system(zero);
-        let schedule = &self.context.schedule;
-        let cuts = Cuts::new(zero.wall_ns, schedule.phase_ends())
-            .with_arrivals_at_ends(schedule.has_arrivals_at_ends());
-        let frontend = self.frontend.as_ref().map(|make| make());
-        let recorder = Recorder::new(self.index, cuts, self.context.labels.all().len(), frontend);
-        let share = self
-            .options
-            .memory
-            .map(|all| all / self.position.workers as u64);
-        let worker = Rc::new(Worker::new(
-            self.position,
-            self.options.seed,
-            clock,
-            recorder,
-            Memory::new(share.unwrap_or(u64::MAX)),
-            self.common,
-        ));
-        let driver = (self.driver)(self.context);
-        let result = runtime.block_on(async {
-            let pacer = Pacer::new(worker.common.pacing_slack_ns)?;
-            pacer.start(&worker).await?;
-            let work = tokio::task::spawn_local(driver.run(Rc::clone(&worker)));
-            pacer.run(&worker, || work.is_finished()).await?;
-            match work.await {
-                Err(e) if e.is_panic() => std::panic::resume_unwind(e.into_panic()),
-                _ => Ok(()),
-            }
-        });
-        worker.finish();
-        // Do not wait for a pending name lookup, which may block its thread for a long time.
-        runtime.shutdown_background();
-        result.map_err(|e: std::io::Error| RunError::Setup(format!("the kernel's timer: {e}")))
-    }
-}
-
-struct EndOfPulse(Arc<Pulse>);
-
-impl Drop for EndOfPulse {
-    fn drop(&mut self) {
-        self.0.end();
-    }
 }
 
 /// Returns the takeovers of a run. `None` unless it runs scenarios by a schedule that cannot change

@@ -1,0 +1,101 @@
+//! What a run needs in addition to its plan.
+
+use std::{net::IpAddr, sync::Arc};
+
+use measure::{Labels, accumulator::Accumulator};
+use plan::{Schedule, Share};
+
+use crate::{driver::Driver, user::hook::Hooks};
+use worker::{
+    client::{HttpClientConfig, hosts::Allow},
+    lease::Lease,
+    stop::StopHandle,
+    takeover::ShardTakeover,
+    watchdog::Doing,
+};
+
+/// Creates a front end's accumulator for each worker.
+pub type AccumulatorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
+
+/// Creates a worker's driver on that worker's thread.
+pub type DriverMaker = Arc<dyn Fn(DriverContext) -> Box<dyn Driver> + Send + Sync>;
+
+/// Background workload that runs on its own workers and adds no arrivals to the load.
+#[derive(Clone)]
+pub struct BackgroundWork {
+    /// Creates the driver of each worker.
+    pub driver: DriverMaker,
+    /// Number of workers.
+    pub workers: usize,
+    /// Creates a front end's accumulators. `None` if no front end keeps its own figures.
+    pub frontend: Option<AccumulatorMaker>,
+}
+
+/// The data that a driver receives when it starts.
+#[derive(Debug, Clone)]
+pub struct DriverContext {
+    /// Index of the worker within its group.
+    pub worker: usize,
+    /// This worker's share of everything that is numbered across all processes.
+    pub share: Share,
+    /// Settings of the HTTP client.
+    pub client: HttpClientConfig,
+    /// Labels known before the run.
+    pub labels: Labels,
+    /// Schedule of the whole run. A worker handles the arrivals of its share.
+    pub schedule: Schedule,
+    /// Whether this process has arrivals.
+    pub arrives: bool,
+}
+
+/// Default pacing slack, in nanoseconds. It is much shorter than network delays and much longer
+/// than a wake-up.
+pub const PACING_SLACK_NS: u64 = 100_000;
+
+/// Options of a run, in addition to the plan.
+#[derive(Clone, Default)]
+pub struct EngineOptions {
+    /// Whether this process joined late and therefore has no arrivals.
+    pub is_late: bool,
+    /// Number of workers. `None` derives it from the planned peak.
+    pub workers: Option<usize>,
+    /// Seed for all random numbers.
+    pub seed: u64,
+    /// Whether to trace requests and responses.
+    pub trace: bool,
+    /// Whether virtual users report each step, as `--once` requires.
+    pub walks: bool,
+    /// Time to wait for in-flight work after the last arrival. `None` means no limit.
+    pub drain_ns: Option<u64>,
+    /// How late a deadline may be handled to share a wake-up, in nanoseconds. `None` means
+    /// [`PACING_SLACK_NS`].
+    pub pacing_slack_ns: Option<u64>,
+    /// Local addresses that connections use in turn.
+    pub sources: Vec<IpAddr>,
+    /// Handle that stops the run.
+    pub stop: StopHandle,
+    /// Lease that the conductor must renew. `None` if the run has no conductor.
+    pub lease: Option<Lease>,
+    /// Whether the load can be changed during the run. Requires scenarios in a single process.
+    pub steered: bool,
+    /// Whether the process may take over shares during the run.
+    pub takes_over: bool,
+    /// Handle for takeovers. Rejects them if the shares of the work are fixed.
+    pub takeovers: ShardTakeover,
+    /// Memory budget of all workers together, in bytes. `None` means no limit.
+    pub memory: Option<u64>,
+    /// Hosts allowed in addition to the plan's hosts.
+    pub hosts: Allow,
+    /// Creates a front end's accumulators.
+    pub frontend: Option<AccumulatorMaker>,
+    /// A front end's hooks for requests and responses.
+    pub hooks: Option<Arc<dyn Hooks>>,
+    /// Driver for work other than scenarios. May also replace the scenario driver.
+    pub driver: Option<DriverMaker>,
+    /// Work that runs alongside the load.
+    pub background: Option<BackgroundWork>,
+    /// Describes the current activity of a stuck worker.
+    pub doing: Option<Doing>,
+    /// This process's share of the run: arrivals, users and limits.
+    pub share: Share,
+}
