@@ -1,5 +1,8 @@
 //! Compares stored rows with the messages sent, by groups of equal messages. Performs no I/O.
 
+mod policies;
+mod rows;
+
 use std::collections::BTreeMap;
 
 use mqtt_driver::Sums;
@@ -7,7 +10,8 @@ use plan::mqtt::Groups;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::pipes::{Pipe, Policy, RECORDS, ROW_S, WINDOW_S, same};
+use crate::pipes::{Pipe, Policy, same};
+use rows::moment_ms;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct VerifiedMessages {
@@ -138,170 +142,6 @@ impl SentByUnit<'_> {
         found
     }
 
-    fn time_window(&self, rows: &[Value]) -> VerifiedMessages {
-        let (wanted, filtered) = self.wanted();
-        let mut found = self.found(filtered);
-        let mut there = BTreeMap::<String, u64>::new();
-        let probe = self.probe();
-        let (mut expiry, mut shape) = (0, 0);
-        for row in rows {
-            expiry += u64::from(
-                span_ms(row, "create_datetime", "expiration_datetime") != Some(ROW_S as i64 * 1000),
-            );
-            shape += u64::from(!is_well_told(row, self.pipe.input()));
-            let state = same(row["state"].as_str().unwrap_or_default());
-            if state != probe {
-                *there.entry(state).or_default() += 1;
-                found.arrived(row);
-            }
-        }
-        for (state, wanted) in &wanted {
-            let has = there.remove(state).unwrap_or(0);
-            found.stored += has.min(wanted.sent);
-            found.surplus += has.saturating_sub(wanted.sent);
-            let lost = wanted.confirmed.saturating_sub(has);
-            found.lost += lost;
-            found.unread += wanted.sent.saturating_sub(has) - lost;
-            found.groups_hit += u64::from(has < wanted.sent);
-        }
-        found.is_wrong(
-            "rows that were never sent, or that should have been filtered or changed",
-            there.values().sum(),
-        );
-        found.is_wrong("rows that do not expire when they should", expiry);
-        found.is_wrong("rows whose type or size does not match their state", shape);
-        found
-    }
-
-    fn n_records(&self, rows: &[Value]) -> VerifiedMessages {
-        let (wanted, filtered) = self.wanted();
-        let mut found = self.found(filtered);
-        let mut newest = BTreeMap::<String, u64>::new();
-        let mut room = RECORDS as u64;
-        let last = self.last_group();
-        for group in last.map(|last| (0..=last).rev()).into_iter().flatten() {
-            if room == 0 {
-                break;
-            }
-            if let Some(state) = self.through(group) {
-                let count = self.of_group(group, self.sums.sent).min(room);
-                *newest.entry(state).or_default() += count;
-                room -= count;
-            }
-        }
-        let probe = self.probe();
-        let mut states = Vec::new();
-        for row in rows {
-            let state = same(row["state"].as_str().unwrap_or_default());
-            if state != probe {
-                states.push(state);
-                found.arrived(row);
-            }
-        }
-        let (mut older, mut foreign) = (0, 0);
-        let mut missing = newest;
-        for state in &states {
-            match missing.get_mut(state) {
-                Some(count) if *count > 0 => {
-                    *count -= 1;
-                    found.stored += 1;
-                }
-                _ if wanted.contains_key(state) => older += 1,
-                _ => foreign += 1,
-            }
-        }
-        let missing: u64 = missing.values().sum();
-        let is_confirmed = self.sums.confirmed == self.sums.sent;
-        if is_confirmed {
-            found.lost = missing;
-        } else {
-            found.unread = missing;
-        }
-        found.is_wrong(
-            "units with more records than should be kept",
-            u64::from(rows.len() > RECORDS),
-        );
-        found.is_wrong(
-            "older records in place of the newest",
-            if rows.len() > RECORDS { 0 } else { older },
-        );
-        found.is_wrong(
-            "records that were never sent, or that should have been filtered or changed",
-            foreign,
-        );
-        let counted = rows
-            .iter()
-            .filter(|row| row["max_count"] != RECORDS)
-            .count();
-        found.is_wrong(
-            "records whose maximum count is not the configured one",
-            counted as u64,
-        );
-        let shape = rows
-            .iter()
-            .filter(|row| !is_well_told(row, self.pipe.input()))
-            .count();
-        found.is_wrong(
-            "records whose type or size does not match their state",
-            shape as u64,
-        );
-        found
-    }
-
-    fn aggregation(&self, rows: &[Value]) -> VerifiedMessages {
-        let (wanted, filtered) = self.wanted();
-        let mut found = self.found(filtered);
-        let sum_of = |count: fn(&ExpectedState) -> u64| -> f64 {
-            let states = wanted
-                .iter()
-                .map(|(state, wanted)| state.parse::<f64>().unwrap_or(0.0) * count(wanted) as f64);
-            states.sum()
-        };
-        let (sent, confirmed) = (sum_of(|of| of.sent), sum_of(|of| of.confirmed));
-        let stored: f64 = rows.iter().filter_map(|row| number(&row["state"])).sum();
-        let all = wanted.values().map(|wanted| wanted.sent).sum::<u64>();
-        let window_ms = WINDOW_S as i64 * 1000;
-        let is_aligned = |row: &&Value| {
-            let starts = moment_ms(&row["start_window_datetime"]);
-            let ends = span_ms(row, "start_window_datetime", "end_window_datetime");
-            starts.is_some_and(|at| at % window_ms == 0)
-                && (row["end_window_datetime"].is_null() || ends == Some(window_ms))
-        };
-        let is_told =
-            |row: &&Value| row["aggregation_type"] == "Sum" && row["time_window_size"] == WINDOW_S;
-        let unaligned = rows.iter().filter(|row| !is_aligned(row)).count();
-        let untold = rows.iter().filter(|row| !is_told(row)).count();
-        let mut starts: Vec<&str> = rows
-            .iter()
-            .filter_map(|row| row["start_window_datetime"].as_str())
-            .collect();
-        starts.sort_unstable();
-        starts.dedup();
-        found.is_wrong("windows with the wrong start or end", unaligned as u64);
-        found.is_wrong(
-            "windows whose function or length is not the configured one",
-            untold as u64,
-        );
-        found.is_wrong("duplicate windows", (rows.len() - starts.len()) as u64);
-        if (stored - sent).abs() < 0.5 {
-            found.stored = all;
-        } else if self.sums.confirmed < self.sums.sent && stored > confirmed - 0.5 && stored < sent
-        {
-            found.is_wrong(
-                "units whose sum lacks messages that the server did not confirm",
-                1,
-            );
-        } else {
-            let reason = if stored < sent {
-                "units whose sum is lower than the sum sent"
-            } else {
-                "units whose sum is higher than the sum sent"
-            };
-            found.is_wrong(reason, 1);
-        }
-        found
-    }
-
     pub fn with_state(&self, state: Option<&str>) -> VerifiedMessages {
         let (_, filtered) = self.wanted();
         let mut found = self.found(filtered);
@@ -344,50 +184,10 @@ impl SentByUnit<'_> {
     }
 }
 
-fn number(value: &Value) -> Option<f64> {
-    value.as_f64().or_else(|| value.as_str()?.parse().ok())
-}
-
-fn is_well_told(row: &Value, input: &str) -> bool {
-    let bytes = row["state"].as_str().map(str::len);
-    row["state_type"] == input && row["size"].as_u64() == bytes.map(|bytes| bytes as u64)
-}
-
-fn span_ms(row: &Value, from: &str, to: &str) -> Option<i64> {
-    Some(moment_ms(&row[to])? - moment_ms(&row[from])?)
-}
-
-/// Parses `2026-01-02T03:04:05.678Z` to milliseconds since 1970.
-fn moment_ms(value: &Value) -> Option<i64> {
-    let text = value
-        .as_str()?
-        .trim_end_matches('Z')
-        .trim_end_matches("+00:00");
-    let (day, time) = text.split_once(['T', ' '])?;
-    let mut day = day.split('-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (day.next()??, day.next()??, day.next()??);
-    let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
-    let mut time = time.split(':').map(|part| part.parse::<i64>().ok());
-    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
-    let ms: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    // Compute the days since 1970 with years that start in March.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let days = year * 365 + year.div_euclid(4) - year.div_euclid(100)
-        + year.div_euclid(400)
-        + (month * 153 + 2) / 5
-        + day
-        - 1
-        - 719_468;
-    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + ms)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipes::RECORDS;
     use plan::mqtt::PayloadKind as Kind;
     use serde_json::json;
 
@@ -538,14 +338,5 @@ mod tests {
         assert!(reason(Some(&state(1))).contains("without the newest value"));
         assert!(reason(Some("nobody's")).contains("never sent"));
         assert!(reason(None).contains("without a value"));
-    }
-
-    #[test]
-    fn moments() {
-        let ms = |text: &str| moment_ms(&json!(text));
-        assert_eq!(ms("1970-01-01T00:00:00.001Z"), Some(1));
-        assert_eq!(ms("2024-02-29T12:00:00+00:00"), Some(1_709_208_000_000));
-        assert_eq!(ms("2024-02-29 12:00:00.5"), Some(1_709_208_000_500));
-        assert_eq!(ms("soon"), None);
     }
 }
