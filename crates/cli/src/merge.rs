@@ -27,7 +27,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
         code: exit::COULD_NOT_RUN,
     })?;
     if let Some((ledger, counts)) = messages::found_of(&run)
-        && let Err(failure) = run.tell_found(&ledger, &serde_json::json!({ "mqtt": counts }))
+        && let Err(failure) = run.write_findings(&ledger, &serde_json::json!({ "mqtt": counts }))
     {
         log::warning(format_args!(
             "the record does not contain the results of MQTT messages: {failure}"

@@ -31,8 +31,8 @@ use crate::{
 mod findings;
 mod observers;
 
-use findings::tell_found;
-use observers::{Native, Shows};
+use findings::record_findings;
+use observers::{Native, ProgressObserver};
 
 pub fn run(mut args: args::RunArgs) -> u8 {
     distributed::name(&mut args);
@@ -409,17 +409,17 @@ fn execute(mut native_run: NativeRun, args: &args::RunArgs) -> u8 {
         Err(stop) => return stop.print(),
     };
     let mut frontend = Native {
-        shows: Shows::new(args.quiet),
+        progress: ProgressObserver::new(args.quiet),
         script,
         opens: args.open,
         tries: args.once,
         is_verbose: args.verbose,
         is_quiet: args.quiet,
     };
-    frontend.shows.mocks = places.map(<[MockAddress]>::to_vec).unwrap_or_default();
+    frontend.progress.mocks = places.map(<[MockAddress]>::to_vec).unwrap_or_default();
     match load(job, on_many, &mut frontend, &sink) {
         Ok(mut ended) => {
-            tell_found(&mut ended, &frontend.shows.mocks, has_beside);
+            record_findings(&mut ended, &frontend.progress.mocks, has_beside);
             ended.finish(&mut frontend)
         }
         Err(reason) => frontend.not_run(&reason),

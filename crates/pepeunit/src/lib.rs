@@ -252,7 +252,7 @@ fn conduct(
     verdict.broker_dropped(before.zip(after).map(|(before, after)| after - before));
     if let Err(reason) = ended
         .run
-        .tell_found(&verdict.findings(), &verdict.to_json())
+        .write_findings(&verdict.findings(), &verdict.to_json())
     {
         sink.warning(&format_args!(
             "the record does not contain the results read back: {reason}"

@@ -185,7 +185,7 @@ impl Run {
     }
 
     /// Stores the results of a front end: sentences and a document.
-    pub fn tell_found(&mut self, sentences: &[String], document: &Value) -> io::Result<()> {
+    pub fn write_findings(&mut self, sentences: &[String], document: &Value) -> io::Result<()> {
         let at_ns = self.totals.rows.end_ns;
         let events: Vec<Event> = sentences
             .iter()

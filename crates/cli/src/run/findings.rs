@@ -6,7 +6,7 @@ use session::{FinishedRun, mock_process};
 use crate::{log, messages};
 
 /// Adds the results of mocks and background MQTT clients to the record.
-pub(super) fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool) {
+pub(super) fn record_findings(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool) {
     if places.is_empty() && !has_beside {
         return;
     }
@@ -21,7 +21,7 @@ pub(super) fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_be
         sentences.extend(ledger);
         document["mqtt"] = counts;
     }
-    if let Err(reason) = ended.run.tell_found(&sentences, &document) {
+    if let Err(reason) = ended.run.write_findings(&sentences, &document) {
         not_in_the_record("was found during the load", &reason);
     }
 }

@@ -16,7 +16,7 @@ use crate::{log, rerender, shell, terminal::Progress};
 
 /// Shows a run of Loadline, and decides its exit code.
 pub(super) struct Native {
-    pub(super) shows: Shows,
+    pub(super) progress: ProgressObserver,
     pub(super) script: Option<Box<dyn ScriptRun>>,
     pub(super) opens: bool,
     pub(super) tries: bool,
@@ -30,7 +30,7 @@ impl RunObserver for Native {
     }
 
     fn observer(&mut self) -> &mut dyn Observer {
-        &mut self.shows
+        &mut self.progress
     }
 
     fn not_run(&mut self, reason: &StartError) -> u8 {
@@ -42,9 +42,9 @@ impl RunObserver for Native {
     }
 
     fn ended(&mut self, ended: &FinishedRun) {
-        self.shows.progress.end();
+        self.progress.screen.end();
         if let Some(script) = &mut self.script {
-            script.ended(ended, std::mem::take(&mut self.shows.part));
+            script.ended(ended, std::mem::take(&mut self.progress.part));
         }
     }
 
@@ -98,38 +98,38 @@ impl RunObserver for Native {
 }
 
 /// Shows progress, and keeps the figures for a script's `done`.
-pub(super) struct Shows {
+pub(super) struct ProgressObserver {
     pub(super) mocks: Vec<MockAddress>,
-    progress: Progress,
+    screen: Progress,
     part: Tally,
 }
 
-impl Shows {
-    pub(super) fn new(is_quiet: bool) -> Shows {
-        Shows {
+impl ProgressObserver {
+    pub(super) fn new(is_quiet: bool) -> ProgressObserver {
+        ProgressObserver {
             mocks: Vec::new(),
-            progress: Progress::new(is_quiet),
+            screen: Progress::new(is_quiet),
             part: Tally::default(),
         }
     }
 }
 
-impl Observer for Shows {
+impl Observer for ProgressObserver {
     fn started(&mut self, run: &Run) {
         if let Err(reason) = mock_process::begin(&self.mocks) {
             log::warning(format_args!(
                 "the timeline begins at the first request: {reason}"
             ));
         }
-        self.progress.started(run);
+        self.screen.started(run);
     }
 
     fn interval(&mut self, interval: &Interval, run: &Run) {
-        self.progress.interval(interval, run);
+        self.screen.interval(interval, run);
         self.part.merge(interval.frontend.clone());
     }
 
     fn line(&mut self, line: &OutputLine) {
-        self.progress.line(line);
+        self.screen.line(line);
     }
 }
