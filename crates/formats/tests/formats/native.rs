@@ -509,7 +509,7 @@ fn invalid_loads_are_rejected() {
     }
     assert!(
         refused(&with(""))[0]
-            .contains("`load` is missing: add, for example, load: { rate: 200/s, duration: 10s }")
+            .ends_with("`load` is missing: add, for example, load: { rate: 200/s, duration: 10s }")
     );
 }
 

@@ -48,6 +48,8 @@ const KINDS: &[(&str, &[&str])] = &[
     ("users", &["users", "duration", "name"]),
 ];
 
+const EXAMPLE: &str = "{ rate: 200/s, duration: 10s }";
+
 const KINDS_TEXT: &str = "{ rate: 200/s, duration: 10s }, { level: 1x, duration: 5m }, { from: 10/s, to: 100/s, duration: 5m }, \
      { from: 10/s, to: 100/s, steps: 10, duration: 5m }, { base: 10/s, peak: 100/s, hold: 5s, duration: 1m }, \
      { count: 100, duration: 10s }, { pause: 5s }, { users: 50, duration: 30s } or { users: { from: 0, to: 50 }, duration: 30s }";
@@ -58,10 +60,7 @@ impl Translator<'_> {
             if !self.inputs.solo {
                 self.findings.problem(
                     root.mark,
-                    format!(
-                        "`load` is missing: add, for example, load: {}",
-                        &KINDS_TEXT[..32]
-                    ),
+                    format!("`load` is missing: add, for example, load: {EXAMPLE}"),
                 );
             }
             return self.inputs.solo.then_some(Load::Once);
