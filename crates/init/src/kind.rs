@@ -35,6 +35,11 @@ pub fn from_source(
 ) -> Result<Draft, LoadErrors> {
     let name = source.name;
     let text = checked(source)?;
+    if is_k6_script(name, text) {
+        return Err(LoadErrors::refused(format!(
+            "{name} is a k6 script, which cannot be read yet: record its requests as a HAR file and use `loadline init FILE.har`"
+        )));
+    }
     let root = if looks_like_curl(text) || jmeter::is_plan(text) {
         None
     } else {
@@ -81,6 +86,12 @@ pub fn from_source(
         )));
     }
     Err(LoadErrors::refused(format!("{name}: {KNOWN}")))
+}
+
+fn is_k6_script(name: &str, text: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_module = [".js", ".mjs", ".ts"].iter().any(|end| name.ends_with(end));
+    is_module && (text.contains("k6/") || text.contains("'k6'") || text.contains("\"k6\""))
 }
 
 /// Returns the text without a byte order mark. Fails if it contains reserved characters.
