@@ -33,6 +33,35 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
+/// Cuts the middle of a sentence. Keeps whole words, so that no number loses digits.
+pub(super) fn cut_sentence(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let words: Vec<&str> = text.split(' ').collect();
+    let room = width.saturating_sub(" … ".chars().count());
+    let fitting = |words: &mut dyn Iterator<Item = &&str>, room: usize| {
+        let mut used = 0;
+        words
+            .take_while(|word| {
+                used += word.chars().count() + 1;
+                used <= room + 1
+            })
+            .count()
+    };
+    let tail = fitting(&mut words.iter().rev(), room / 2);
+    let taken: usize = words[words.len() - tail..]
+        .iter()
+        .map(|word| word.chars().count() + 1)
+        .sum();
+    let head = fitting(&mut words.iter(), (room + 1).saturating_sub(taken));
+    format!(
+        "{} … {}",
+        words[..head].join(" "),
+        words[words.len() - tail..].join(" ")
+    )
+}
+
 pub(crate) fn wrap(text: &str, indent: usize, columns: Columns) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut rest = text;
@@ -75,6 +104,9 @@ mod tests {
     fn cutting_and_wrapping() {
         assert_eq!(cut("GET /a/very/long/path", 11), "GET /…/path");
         assert_eq!(cut("short", 5), "short");
+        let sentence = "workers waited for 12.7 % of the time";
+        assert_eq!(cut_sentence(sentence, 37), sentence);
+        assert_eq!(cut_sentence(sentence, 24), "workers … % of the time");
         let text = format!("{} {}", "a".repeat(60), "b".repeat(60));
         assert_eq!(
             wrap(&text, 2, Columns::MOST),

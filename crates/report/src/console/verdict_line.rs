@@ -6,7 +6,7 @@ use analysis::{
 };
 use record::units::count;
 
-use super::text::{Columns, cut};
+use super::text::{Columns, cut_sentence};
 
 /// Returns the verdict of a run with this exit code, on one line.
 #[must_use]
@@ -19,7 +19,7 @@ pub fn verdict_line(summary: &Summary, exit_code: u8, columns: Columns) -> Strin
         128.. => ("INTERRUPTED", "the run was ended by a signal".to_owned()),
         _ => ("COULD NOT RUN", not_run(summary)),
     };
-    cut(&format!("{word}  {text}"), columns.count())
+    cut_sentence(&format!("{word}  {text}"), columns.count())
 }
 
 fn passed(summary: &Summary) -> String {
