@@ -8,7 +8,7 @@ use plan::{
     Shape, Step, Template,
     units::{DAY, SECOND},
 };
-use url::Url;
+use url::{ParseError, Url};
 
 use crate::{LoadErrors, findings::Findings, stream_request::StreamRequest};
 
@@ -47,10 +47,12 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let zoned = Zoned::split(text);
     let url = match Url::parse(&zoned.url) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
-        _ => {
-            findings.problem_anywhere(format!(
-                "`{text}` is not a URL that starts with http:// or https://"
-            ));
+        refused => {
+            let reason = match refused {
+                Err(ParseError::InvalidPort) => "has a port that is not a number from 0 to 65535",
+                _ => "is not a URL that starts with http:// or https://",
+            };
+            findings.problem_anywhere(format!("`{text}` {reason}"));
             return findings.finish(None);
         }
     };
