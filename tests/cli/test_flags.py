@@ -162,3 +162,15 @@ def test_requests_go_through_a_proxy(loadline) -> None:
     wrong = loadline("run", "http://127.0.0.1:1", "-x", "socks5://proxy")
     assert wrong.returncode == 2
     assert "--proxy: use a URL such as http://proxy:3128" in wrong.stderr
+
+
+def test_port_out_of_range_is_named(loadline) -> None:
+    run = loadline("run", "http://127.0.0.1:99999/")
+    assert run.returncode == 2
+    assert run.stderr == "loadline: `http://127.0.0.1:99999/` has a port that is not a number from 0 to 65535\n"
+
+
+def test_single_unanswered_request_is_not_counted_as_several(loadline) -> None:
+    run = loadline("run", "http://127.0.0.1:1/", "-n", 1, "-q")
+    assert run.returncode == 3
+    assert run.stdout == "COULD NOT RUN  The only request was not answered.\n"

@@ -447,10 +447,7 @@ fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
         })
         .collect();
     if code == 3 {
-        return format!(
-            "none of {} requests was answered",
-            units::count(summary.requests.issued)
-        );
+        return summary.requests.none_answered();
     }
     if texts.is_empty() {
         return format!("the external tool exited with {code}");

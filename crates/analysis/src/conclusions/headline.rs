@@ -70,10 +70,9 @@ fn sentence(summary: &Summary, criteria: Option<Judgement>) -> String {
         return "Nothing was sent, so there is nothing to judge.".into();
     }
     if summary.requests.are_all_unanswered() {
-        return format!(
-            "None of {} requests was answered.",
-            units::count(summary.requests.issued)
-        );
+        let text = summary.requests.none_answered();
+        let (first, rest) = text.split_at(1);
+        return format!("{}{rest}.", first.to_uppercase());
     }
     if let Some(m) = summary
         .measurement

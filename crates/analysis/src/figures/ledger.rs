@@ -8,7 +8,7 @@ use plan::mutant::{self, Mutant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use record::Run;
+use record::{Run, units};
 
 use super::loss;
 
@@ -75,6 +75,15 @@ impl Requests {
     #[must_use]
     pub fn are_all_unanswered(&self) -> bool {
         self.ok + self.failed + self.incomplete_streams == 0
+    }
+
+    /// Returns the sentence for requests that are all unanswered, without its full stop.
+    #[must_use]
+    pub fn none_answered(&self) -> String {
+        match self.issued {
+            1 => "the only request was not answered".to_owned(),
+            n => format!("none of {} requests was answered", units::count(n)),
+        }
     }
 }
 

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(cut("short", 5), "short");
         let sentence = "workers waited for 12.7 % of the time";
         assert_eq!(cut_sentence(sentence, 37), sentence);
-        assert_eq!(cut_sentence(sentence, 24), "workers … % of the time");
+        assert_eq!(cut_sentence(sentence, 24), "workers … the time");
         let text = format!("{} {}", "a".repeat(60), "b".repeat(60));
         assert_eq!(
             wrap(&text, 2, Columns::MOST),

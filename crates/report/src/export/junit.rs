@@ -181,13 +181,9 @@ fn measurement(summary: &Summary) -> Case {
         Some(measurement) if measurement.verdict == "INVALID" => {
             CaseResult::Error("invalid", measurement.line())
         }
-        Some(_) if requests.are_all_unanswered() => CaseResult::Error(
-            "no-answer",
-            format!(
-                "none of {} requests was answered",
-                units::count(requests.issued)
-            ),
-        ),
+        Some(_) if requests.are_all_unanswered() => {
+            CaseResult::Error("no-answer", requests.none_answered())
+        }
         Some(_) if summary.all_failed() => CaseResult::Error(
             "all-failed",
             format!("all {} requests failed", units::count(summary.all.count)),
