@@ -11,13 +11,8 @@ pub fn command(args: &args::Merge) -> u8 {
 }
 
 fn merge(args: &args::Merge) -> Result<u8, CommandError> {
-    let exports = Exports::read("--export", args.export.iter().map(String::as_str));
+    let exports = Exports::of_finished_run(args.export.iter().map(String::as_str));
     let exports = exports.map_err(CommandError::bad_input)?;
-    if exports.metrics.is_some() {
-        return Err(CommandError::bad_input(
-            "--export prometheus works only during a run: use junit=FILE or csv=FILE",
-        ));
-    }
     log::makes_way(args.json.as_deref());
     let suffix = (session::inputs::now_wall_ns() >> 10) as u16;
     let place = RunLocation::new(Some(rerender::runs(args.runs.as_deref())), suffix);

@@ -197,11 +197,7 @@ pub fn report_is_in(report: Option<&Path>) {
 }
 
 fn exports(args: &args::Report) -> Result<Exports, String> {
-    let exports = Exports::read("--export", args.export.iter().map(String::as_str))?;
-    if exports.metrics.is_some() {
-        let reason = "--export prometheus works only during a run: use junit=FILE or csv=FILE";
-        return Err(reason.to_owned());
-    }
+    let exports = Exports::of_finished_run(args.export.iter().map(String::as_str))?;
     if !args.export.is_empty() && Path::new(&args.run).is_file() {
         return Err(format!(
             "--export requires the record of a Loadline run, but {} is a file: remove --export, or specify a run",

@@ -361,7 +361,6 @@ pub(crate) fn job(
         live: live::LiveOptions {
             view: args.ui.then_some(args.ui_port),
             share: args.ui_share,
-            metrics: native_run.exports.metrics,
         },
         exports: native_run.exports,
         json: args.json.clone(),

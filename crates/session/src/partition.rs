@@ -15,14 +15,14 @@ use record::{
 use worker::{OutputLine, clock::Zero, stop::StopHandle};
 
 use crate::{
+    exports::OpenExporter,
     finished::{FinishContext, FinishedRun, StartError},
-    host_monitor::HostMonitor,
     live::{Bound, Live, Steering},
     messages::SharedMessageSink,
     observer::Observer,
     part::RunPartOrder,
     prepare::{Job, Ready, RunRefused, prepare_as},
-    recording::{self, Recording, heed},
+    recording::{self, Recording, RecordingInputs, heed},
     run::{hear, place},
     salt::random_salt,
     sampling::Sampling,
@@ -62,15 +62,11 @@ pub struct Coordinator {
     processes: u64,
     sampling: Sampling,
     stop: StopHandle,
-    live: LiveViewState,
+    /// Ports of the live view, until the run is conducted.
+    ports: Bound,
+    exporters: Vec<OpenExporter>,
+    live: Option<Live>,
     rest: FinishContext,
-}
-
-enum LiveViewState {
-    /// The live view has a port but does not serve yet.
-    Bound(Box<Bound>),
-    Served(Live),
-    Not,
 }
 
 impl PartitionedRun {
@@ -164,7 +160,9 @@ impl PartitionedRun {
             processes: self.processes,
             sampling: Sampling::begin(job.samplers, zero),
             stop: job.options.stop.clone(),
-            live: LiveViewState::Bound(Box::new(self.ready.live)),
+            ports: self.ready.live,
+            exporters: self.ready.exporters,
+            live: None,
             rest: FinishContext {
                 plan: job.plan,
                 options: job.options,
@@ -245,48 +243,35 @@ impl Coordinator {
         work: impl FnOnce(&mut Conducting<'_>) -> T,
     ) -> (Coordinator, T) {
         let plan = &self.rest.plan;
-        let zero = self.part.zero();
-        let sink = self.rest.sink.clone();
-        let live = match std::mem::replace(&mut self.live, LiveViewState::Not) {
-            LiveViewState::Bound(bound) => {
-                let fixed = Steering::fixed(&self.writer.run().manifest.frontend, plan, true);
-                Some(bound.serve(zero, fixed, &self.stop, &sink))
-            }
-            LiveViewState::Served(live) => Some(live),
-            LiveViewState::Not => None,
+        let inputs = RecordingInputs {
+            observer,
+            window,
+            redactor: Redactor::new(plan, &self.rest.secrets, self.part.salt()),
+            rules: StopRules::from_plan(plan),
+            stop: self.stop.clone(),
+            load_end_ns: plan.end_ns(),
+            load_control: None,
+            steering: Steering::fixed(&self.writer.run().manifest.frontend, plan, true),
+            live: std::mem::take(&mut self.ports),
+            exporters: std::mem::take(&mut self.exporters),
+            sink: self.rest.sink.clone(),
+            writer: self.writer,
+            sampling: self.sampling,
         };
-        let sink = live
-            .as_ref()
-            .map_or_else(|| sink.clone(), |live| live.overheard(&sink));
-        observer.started(self.writer.run());
-        if let Some(live) = &live {
-            live.started(self.writer.run());
-        }
-        let mut conducting = Conducting {
-            recording: Recording {
-                writer: self.writer,
-                observer,
-                live: live.as_ref(),
-                redactor: Redactor::new(plan, &self.rest.secrets, self.part.salt()),
-                watch: HostMonitor::begin(),
-                sampling: self.sampling,
-                window,
-                rules: StopRules::from_plan(plan),
-                stop: self.stop.clone(),
-                load_end_ns: plan.end_ns(),
-                sink,
-                load_control: None,
-                changes: 0,
-            },
-        };
+        let recording = Recording::start(inputs, self.part.zero());
+        let mut conducting = Conducting { recording };
         let worked = work(&mut conducting);
+        conducting.recording.finish_exports();
         let Recording {
-            writer, sampling, ..
+            writer,
+            sampling,
+            live,
+            ..
         } = conducting.recording;
         let parent = Coordinator {
             writer,
             sampling,
-            live: live.map_or(LiveViewState::Not, LiveViewState::Served),
+            live: Some(live),
             ..self
         };
         (parent, worked)
@@ -401,7 +386,7 @@ impl Coordinator {
         let trouble = unrecorded.or(trouble).or(fault);
         let failed = early.filter(|(_, end)| end.cause.as_deref() == Some("fault"));
         let run = Run::open(&self.part.run)?;
-        if let LiveViewState::Served(live) = self.live {
+        if let Some(live) = self.live {
             live.end(&run);
         }
         Ok(FinishedRun {

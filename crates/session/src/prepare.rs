@@ -10,7 +10,7 @@ use record::{Copier, Manifest, RunContext, RunStart};
 use worker::clock::Zero;
 
 use crate::{
-    exports::Exports,
+    exports::{Exports, OpenExporter},
     hosts::Hosts,
     live::{self, Bound},
     memory,
@@ -39,14 +39,14 @@ pub struct Job {
     pub record: RecordPolicy,
     /// Additional names whose values are secret.
     pub secrets: Vec<String>,
-    /// Live view and Prometheus endpoint.
+    /// Live views.
     pub live: live::LiveOptions,
     /// Whether the original tool never verifies certificates, so that the warning about it is
     /// omitted.
     pub never_checks: bool,
     /// Whether the run handles the signals of the process. If not, the caller handles them.
     pub hears_signals: bool,
-    /// Files to write after the run.
+    /// Exports during and after the run.
     pub exports: Exports,
     /// File for the summary as JSON.
     pub json: Option<PathBuf>,
@@ -152,6 +152,7 @@ pub struct Ready {
     pub(crate) prepared: Prepared,
     pub(crate) manifest: Manifest,
     pub(crate) live: Bound,
+    pub(crate) exporters: Vec<OpenExporter>,
     pub(crate) sink: SharedMessageSink,
 }
 
@@ -245,10 +246,13 @@ pub(crate) fn prepare_as(
         return Err(RunRefused::bad_input(problems));
     }
     let live = Bound::bind(job.live).map_err(|line| vec![Problem::anywhere(line)])?;
+    let exporters = job.exports.open(sink);
+    let exporters = exporters.map_err(|line| vec![Problem::anywhere(line)])?;
     Ok(Ready {
         prepared,
         manifest,
         live,
+        exporters,
         sink: sink.clone(),
         job,
     })

@@ -13,30 +13,100 @@ use record::{
 };
 use worker::{
     OutputLine,
+    clock::Zero,
     load_control::{AdjustedLoad, Change, LoadControl},
     stop::{Cause, RuleVerdict, StopHandle, Urgency},
 };
 
 use crate::{
-    host_monitor::HostMonitor, live::Live, messages::SharedMessageSink, observer::Observer,
-    sampling::Sampling, window::RecentIntervals,
+    exports::{Exporters, OpenExporter},
+    host_monitor::HostMonitor,
+    live::{Bound, Live, Steering},
+    messages::SharedMessageSink,
+    observer::Observer,
+    sampling::Sampling,
+    window::RecentIntervals,
 };
 
-pub(crate) struct Recording<'a> {
+/// What a recording needs before its run starts.
+pub(crate) struct RecordingInputs<'a> {
     pub writer: Writer,
     pub observer: &'a mut dyn Observer,
-    /// Live view, if there is one.
-    pub live: Option<&'a Live>,
-    pub redactor: Redactor,
-    pub watch: HostMonitor,
-    pub sampling: Sampling,
     pub window: &'a RecentIntervals,
+    pub redactor: Redactor,
+    pub sampling: Sampling,
     pub rules: StopRules,
     pub stop: StopHandle,
+    /// End of the planned load, in nanoseconds from the start of the run.
     pub load_end_ns: u64,
-    pub sink: SharedMessageSink,
     pub load_control: Option<LoadControl>,
-    pub changes: usize,
+    pub steering: Steering,
+    /// Ports of the live view.
+    pub live: Bound,
+    pub exporters: Vec<OpenExporter>,
+    pub sink: SharedMessageSink,
+}
+
+/// A run in progress, of this process or of several.
+pub(crate) struct Recording<'a> {
+    pub writer: Writer,
+    pub sampling: Sampling,
+    pub live: Live,
+    pub stop: StopHandle,
+    /// Passes messages to the live view's log too.
+    pub sink: SharedMessageSink,
+    observer: &'a mut dyn Observer,
+    exporters: Exporters,
+    redactor: Redactor,
+    watch: HostMonitor,
+    window: &'a RecentIntervals,
+    rules: StopRules,
+    load_end_ns: u64,
+    load_control: Option<LoadControl>,
+    changes: usize,
+}
+
+impl<'a> Recording<'a> {
+    /// Serves the live view and starts the exporters, just before the load.
+    pub fn start(inputs: RecordingInputs<'a>, zero: Zero) -> Recording<'a> {
+        let (run, own_sink) = (inputs.writer.run(), &inputs.sink);
+        let live = inputs
+            .live
+            .serve(zero, inputs.steering, &inputs.stop, own_sink);
+        let sink = live.overheard(own_sink);
+        let exporters = Exporters::start(inputs.exporters, run, &sink);
+        inputs.observer.started(run);
+        live.started(run);
+        Recording {
+            writer: inputs.writer,
+            sampling: inputs.sampling,
+            live,
+            stop: inputs.stop,
+            sink,
+            observer: inputs.observer,
+            exporters,
+            redactor: inputs.redactor,
+            watch: HostMonitor::begin(),
+            window: inputs.window,
+            rules: inputs.rules,
+            load_end_ns: inputs.load_end_ns,
+            load_control: inputs.load_control,
+            changes: 0,
+        }
+    }
+
+    /// Lets the exporters finish, and records which of them lost intervals. Must be called after
+    /// the last interval.
+    pub fn finish_exports(&mut self) {
+        let exporters = std::mem::take(&mut self.exporters);
+        let at_ns = self.writer.run().totals.rows.end_ns;
+        for note in exporters.finish(self.writer.run()) {
+            let warning = self
+                .writer
+                .event(&Event::new(at_ns, EventKind::Warning, note));
+            self.report(warning);
+        }
+    }
 }
 
 impl Recording<'_> {
@@ -178,9 +248,8 @@ impl Recording<'_> {
         self.window.add(&interval);
         self.judge(&interval);
         self.observer.interval(&interval, self.writer.run());
-        if let Some(live) = self.live {
-            live.interval(&interval, self.writer.run());
-        }
+        self.live.interval(&interval, self.writer.run());
+        self.exporters.interval(&interval, self.writer.run());
     }
 }
 
@@ -245,9 +314,7 @@ impl Sink for Recording<'_> {
                 }
             }
             Some(line) => {
-                if let Some(live) = self.live {
-                    live.line(&line);
-                }
+                self.live.line(&line);
                 self.observer.line(&line);
             }
         }

@@ -13,13 +13,12 @@ use worker::{clock::Zero, stop::StopHandle};
 use crate::{
     RecordPolicy,
     finished::{FinishContext, FinishedRun, StartError},
-    host_monitor::HostMonitor,
     live::Steering,
     messages::SharedMessageSink,
     observer::{Observer, RunObserver},
     part::RunPartOrder,
     prepare::{Ready, RunRefused},
-    recording::{Recording, heed},
+    recording::{Recording, RecordingInputs, heed},
     salt::random_salt,
     sampling::Sampling,
     setup_teardown,
@@ -104,32 +103,32 @@ impl Ready {
             Some(load_control) => Steering::new(load_control.clone(), zero),
             None => Steering::fixed(job.frontend, &job.plan, part.is_some()),
         };
-        let live = self.live.serve(zero, steering, &stop, &sink);
-        let sink = live.overheard(&sink);
-        let handler = if job.hears_signals {
-            hear(&stop, &writer, &sink)
-        } else {
-            None
-        };
-        observer.started(writer.run());
-        live.started(writer.run());
-        let mut recording = Recording {
+        let inputs = RecordingInputs {
             writer,
             observer,
-            live: Some(&live),
-            redactor: redactor(),
-            watch: HostMonitor::begin(),
-            sampling: Sampling::begin(job.samplers, zero),
             window,
+            redactor: redactor(),
+            sampling: Sampling::begin(job.samplers, zero),
             rules: rules(part, plan),
             stop: stop.clone(),
             load_end_ns: plan.end_ns(),
-            sink: sink.clone(),
             load_control: self.prepared.load_control().cloned(),
-            changes: 0,
+            steering,
+            live: self.live,
+            exporters: self.exporters,
+            sink,
+        };
+        let mut recording = Recording::start(inputs, zero);
+        let sink = recording.sink.clone();
+        let handler = if job.hears_signals {
+            hear(&stop, &recording.writer, &sink)
+        } else {
+            None
         };
         let error = self.prepared.run(zero, &mut recording).err();
         recording.last_samples();
+        recording.finish_exports();
+        let live = recording.live;
         let (run, error) = close(recording.writer, &stop, error, &sink);
         live.end(&run);
         Ok(FinishedRun {

@@ -87,10 +87,10 @@ impl Conducting {
         sink: &SharedMessageSink,
     ) -> Result<Conducting, Vec<String>> {
         let refused = |line: String| vec![line];
-        let (exports, wanted) = live::options_from_env().map_err(refused)?;
-        if wanted.view.is_some() || wanted.share.is_some() || wanted.metrics.is_some() {
+        let (mut exports, wanted) = live::options_from_env().map_err(refused)?;
+        if exports.remove_live() || wanted.view.is_some() || wanted.share.is_some() {
             sink.warning(
-                &"the live view is not available with several processes: see the report at the end",
+                &"the live view and exports during the run are not available with several processes: see the report at the end",
             );
         }
         // This process sends no requests, but the plan needs a driver.

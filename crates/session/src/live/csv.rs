@@ -23,8 +23,8 @@ const PIECES: usize = 4;
 
 /// Returns a response with all finished intervals.
 pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Response {
-    let mut states = newest.watch();
-    let Some(state) = newest.newer(&mut states, None).await else {
+    let mut states = newest.latest.watch();
+    let Some(state) = newest.latest.newer(&mut states, None).await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     let Some(dir) = &state.run.dir else {

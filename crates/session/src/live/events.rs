@@ -43,7 +43,7 @@ pub fn stream(
     seat: tokio::sync::OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send {
     let watcher = Watcher {
-        states: newest.watch(),
+        states: newest.latest.watch(),
         newest,
         sent: None,
         now: None,
@@ -70,7 +70,7 @@ impl Watcher {
         }
         self.rest().await;
         let than = self.sent.map(|sent| sent.number);
-        let state = self.newest.newer(&mut self.states, than).await?;
+        let state = self.newest.latest.newer(&mut self.states, than).await?;
         if state.over {
             self.stage = StreamStage::Reported(Arc::clone(&state));
         }
@@ -83,7 +83,7 @@ impl Watcher {
         let rest_ns = cpu_ns.saturating_mul(REST);
         if rest_ns > INTERVAL_NS {
             let rest = Duration::from_nanos(rest_ns - INTERVAL_NS);
-            let _ = tokio::time::timeout(rest, self.newest.ended()).await;
+            let _ = tokio::time::timeout(rest, self.newest.latest.ended()).await;
         }
     }
 

@@ -1,10 +1,10 @@
-//! Live view in a browser (`--ui`) and Prometheus endpoint (`--export prometheus`), served by a
-//! low-priority thread with its own runtime. Without clients nothing is computed, and the run never
-//! waits for clients. After the run, the process takes at most a second to send the end.
+//! Live view in a browser (`--ui`), served by a thread of its own. Without clients nothing is
+//! computed, and the run never waits for clients. After the run, the process takes at most a second
+//! to send the end.
 
 mod csv;
 mod events;
-mod guard;
+pub(crate) mod guard;
 mod log;
 mod server;
 mod state;
@@ -16,10 +16,8 @@ use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
     sync::Arc,
     thread::JoinHandle,
-    time::Duration,
 };
 
-use axum::{Router, serve::ListenerExt};
 use log::Log;
 use measure::Interval;
 use record::Run;
@@ -27,21 +25,19 @@ use state::LatestState;
 pub(crate) use steer::Steering;
 use worker::{OutputLine, clock::Zero, stop::StopHandle};
 
-use crate::{exports::Exports, messages::SharedMessageSink};
+use crate::{
+    exports::Exports,
+    http_server::{self, HttpServer, bind, local},
+    messages::SharedMessageSink,
+};
 
-const GRACE: Duration = Duration::from_secs(1);
-/// Priority below the collector's, because a page may be late, but a record may not.
-const NICENESS: i32 = 15;
-
-/// Requested live view and endpoint.
+/// Requested live views.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LiveOptions {
     /// Port of the live view. 0 selects any free port.
     pub view: Option<u16>,
     /// Address of the read-only view, if requested.
     pub share: Option<SocketAddr>,
-    /// Address of the Prometheus endpoint, if requested.
-    pub metrics: Option<SocketAddr>,
 }
 
 /// Reads `LOADLINE_EXPORT`, `LOADLINE_UI`, `LOADLINE_UI_PORT` and `LOADLINE_UI_SHARE`, for front ends
@@ -69,7 +65,6 @@ pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
     let options = LiveOptions {
         view,
         share: share.transpose()?,
-        metrics: exports.metrics,
     };
     Ok((exports, options))
 }
@@ -91,10 +86,10 @@ pub fn share_address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Ports that are opened before the run.
+#[derive(Default)]
 pub(crate) struct Bound {
     view: Option<LiveView>,
     share: Option<LiveView>,
-    metrics: Option<TcpListener>,
 }
 
 struct LiveView {
@@ -132,13 +127,11 @@ impl Bound {
     ///
     /// Returns a one-line error if a port is not available.
     pub fn bind(options: LiveOptions) -> Result<Bound, String> {
-        let metrics = |address| bind("--export prometheus", address);
         let view = |port| LiveView::bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let share = |address| LiveView::bind("--ui-share", address);
         Ok(Bound {
             view: options.view.map(view).transpose()?,
             share: options.share.map(share).transpose()?,
-            metrics: options.metrics.map(metrics).transpose()?,
         })
     }
 
@@ -158,18 +151,14 @@ impl Bound {
     ) -> Live {
         let newest = Arc::new(LatestState::with(Log::from(zero), steering));
         let servers = self.servers(&newest, stop, sink);
-        let servers = servers.unwrap_or_else(|reason| {
-            sink.warning(&format_args!("the live view is not available: {reason}"));
-            Vec::new()
-        });
         let mut thread = None;
         if !servers.is_empty() {
-            let (ended, sink) = (Arc::clone(&newest), sink.clone());
-            let begun = std::thread::Builder::new().name("live".into()).spawn({
-                let sink = sink.clone();
-                move || work(servers, &ended, &sink)
-            });
-            thread = begun
+            let state = Arc::clone(&newest);
+            let ended = move || {
+                let state = Arc::clone(&state);
+                async move { state.latest.ended().await }
+            };
+            thread = http_server::serve("the live view", servers, ended, sink)
                 .map_err(|reason| {
                     sink.warning(&format_args!(
                         "cannot start the live view's thread: {reason}"
@@ -185,7 +174,7 @@ impl Bound {
         newest: &Arc<LatestState>,
         stop: &StopHandle,
         sink: &SharedMessageSink,
-    ) -> Result<Vec<LiveServer>, String> {
+    ) -> Vec<HttpServer> {
         let mut servers = Vec::new();
         if let Some(view) = self.view {
             sink.say(&format_args!("live view: {}", view.address()));
@@ -195,7 +184,7 @@ impl Bound {
                 &view.token,
                 view.address.port(),
             );
-            servers.push(LiveServer {
+            servers.push(HttpServer {
                 listener: view.listener,
                 routes,
             });
@@ -203,30 +192,18 @@ impl Bound {
         if let Some(share) = self.share {
             sink.say(&format_args!("read-only view: {}", share.address()));
             let routes = server::read_only(Arc::clone(newest), &share.token, share.address);
-            servers.push(LiveServer {
+            servers.push(HttpServer {
                 listener: share.listener,
                 routes,
             });
         }
-        if let Some(listener) = self.metrics {
-            let address = local(&listener)?;
-            sink.say(&format_args!("metrics on http://{address}/metrics"));
-            let on_loopback = address.ip().is_loopback();
-            let routes = server::metrics(Arc::clone(newest), address.port(), on_loopback);
-            servers.push(LiveServer { listener, routes });
-        }
-        Ok(servers)
+        servers
     }
 }
 
 pub(crate) struct Live {
     newest: Arc<LatestState>,
     thread: Option<JoinHandle<()>>,
-}
-
-struct LiveServer {
-    listener: TcpListener,
-    routes: Router,
 }
 
 impl Live {
@@ -260,7 +237,7 @@ impl Live {
         }
     }
 
-    /// Sends the end of the run to all clients. Takes at most [`GRACE`].
+    /// Sends the end of the run to all clients. Takes at most a second.
     pub fn end(self, run: &Run) {
         if let Some(thread) = self.thread {
             self.newest.over(run);
@@ -269,68 +246,9 @@ impl Live {
     }
 }
 
-fn bind(what: &str, address: SocketAddr) -> Result<TcpListener, String> {
-    let listener = TcpListener::bind(address).and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        Ok(listener)
-    });
-    listener.map_err(|reason| {
-        format!(
-            "{what}: cannot listen on {address}: {reason}; use another port, or 0 for any free one"
-        )
-    })
-}
-
-fn local(listener: &TcpListener) -> Result<SocketAddr, String> {
-    listener.local_addr().map_err(|reason| reason.to_string())
-}
-
 /// Returns 128 random bits as hex digits.
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, sink: &SharedMessageSink) {
-    let thread = rustix::thread::gettid();
-    let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(reason) => {
-            return sink.warning(&format_args!("the live view is not available: {reason}"));
-        }
-    };
-    runtime.block_on(async {
-        let serving: Vec<_> = servers
-            .into_iter()
-            .map(|server| tokio::spawn(serve(server, Arc::clone(newest), sink.clone())))
-            .collect();
-        newest.ended().await;
-        let all = async {
-            for server in serving {
-                let _ = server.await;
-            }
-        };
-        let _ = tokio::time::timeout(GRACE, all).await;
-    });
-    runtime.shutdown_background();
-}
-
-async fn serve(server: LiveServer, newest: Arc<LatestState>, sink: SharedMessageSink) {
-    let listener = match tokio::net::TcpListener::from_std(server.listener) {
-        Ok(listener) => listener.tap_io(|stream| drop(stream.set_nodelay(true))),
-        Err(reason) => {
-            return sink.warning(&format_args!("the live view is not available: {reason}"));
-        }
-    };
-    let served = axum::serve(listener, server.routes)
-        .with_graceful_shutdown(async move { newest.ended().await })
-        .await;
-    if let Err(reason) = served {
-        sink.warning(&format_args!("the live view stopped: {reason}"));
-    }
 }

@@ -1,4 +1,4 @@
-//! Routes of the live view and of the Prometheus endpoint.
+//! Routes of the live view.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -10,7 +10,6 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response, Sse},
     routing::{get, post},
 };
-use report::export;
 use serde_json::json;
 use tokio::sync::Semaphore;
 use worker::stop::{Cause, StopHandle, Urgency};
@@ -100,18 +99,6 @@ fn private_routes(routes: Router) -> Router {
         .layer(middleware::map_response(private))
 }
 
-pub fn metrics(newest: Arc<LatestState>, port: u16, on_loopback: bool) -> Router {
-    let routes = Router::new()
-        .route("/metrics", get(scrape))
-        .with_state(newest);
-    if on_loopback {
-        let names = AllowedNames::of_this_machine(port);
-        routes.layer(middleware::from_fn_with_state(names, guard::local))
-    } else {
-        routes
-    }
-}
-
 async fn listen(State(view): State<WatchedRun>) -> Response {
     match view.seats.try_acquire_owned() {
         Ok(seat) => Sse::new(events::stream(view.newest, seat)).into_response(),
@@ -164,17 +151,6 @@ async fn change_load(
 async fn nothing_here() -> (StatusCode, &'static str) {
     let reason = "not found: open the complete address that Loadline printed\n";
     (StatusCode::NOT_FOUND, reason)
-}
-
-async fn scrape(State(newest): State<Arc<LatestState>>) -> Response {
-    let mut states = newest.watch();
-    match newest.newer(&mut states, None).await {
-        Some(state) => {
-            let content_type = [(header::CONTENT_TYPE, export::CONTENT_TYPE)];
-            (content_type, export::prometheus(&state.run)).into_response()
-        }
-        None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-    }
 }
 
 async fn private(mut response: Response) -> Response {

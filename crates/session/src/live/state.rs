@@ -4,10 +4,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering},
 };
 
 use analysis::{
@@ -17,16 +14,14 @@ use analysis::{
 use measure::{Interval, recent::Recent};
 use record::Run;
 use serde_json::json;
-use tokio::sync::watch;
 
 use super::{log::Log, steer::Steering};
+use crate::latest::{Latest, RunSnapshot};
 
 #[derive(Debug)]
 pub struct LatestState {
-    states: watch::Sender<Option<Arc<LiveState>>>,
-    intervals: AtomicU64,
+    pub latest: Latest<LiveState>,
     recent: Mutex<Recent>,
-    waiting: AtomicUsize,
     log: Log,
     steering: Steering,
 }
@@ -56,10 +51,8 @@ impl LatestState {
     /// Creates an empty state with this log and load control.
     pub fn with(log: Log, steering: Steering) -> LatestState {
         LatestState {
-            states: watch::Sender::new(None),
-            intervals: AtomicU64::new(0),
+            latest: Latest::default(),
             recent: Mutex::default(),
-            waiting: AtomicUsize::new(0),
             log,
             steering,
         }
@@ -78,25 +71,24 @@ impl LatestState {
     }
 
     pub fn interval(&self, interval: &Arc<Interval>, run: &Run) {
-        self.intervals.fetch_add(1, Ordering::Relaxed);
+        self.latest.count_interval();
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let recent = Arc::new(recent.add(interval));
-        if self.waiting.load(Ordering::Relaxed) > 0 {
+        if self.latest.waiting().load(Ordering::Relaxed) > 0 {
             self.publish(run, Some(recent), false);
         }
     }
 
     /// Marks the run as finished. The run must not change afterwards.
     pub fn over(&self, run: &Run) {
-        let newest = self.states.borrow();
-        let interval = newest.as_ref().and_then(|state| state.interval.clone());
-        drop(newest);
+        let newest = self.latest.newest();
+        let interval = newest.and_then(|state| state.interval.clone());
         self.publish(run, interval, true);
     }
 
     fn publish(&self, run: &Run, interval: Option<Arc<Interval>>, over: bool) {
-        let state = LiveState {
-            number: self.intervals.load(Ordering::Relaxed),
+        self.latest.publish(LiveState {
+            number: self.latest.intervals(),
             over,
             run: run.clone(),
             interval,
@@ -104,41 +96,17 @@ impl LatestState {
             steering: self.steering.clone(),
             page: OnceLock::new(),
             ticks: Mutex::default(),
-        };
-        self.states.send_replace(Some(Arc::new(state)));
+        });
+    }
+}
+
+impl RunSnapshot for LiveState {
+    fn number(&self) -> u64 {
+        self.number
     }
 
-    /// Subscribes to the published states.
-    pub fn watch(&self) -> watch::Receiver<Option<Arc<LiveState>>> {
-        self.states.subscribe()
-    }
-
-    /// Waits for the next state after `than`, at most until the current interval ends. Returns
-    /// `None` if the run has no later state.
-    pub async fn newer(
-        &self,
-        states: &mut watch::Receiver<Option<Arc<LiveState>>>,
-        than: Option<u64>,
-    ) -> Option<Arc<LiveState>> {
-        let _waiting = PendingState::begin(&self.waiting);
-        loop {
-            let state = states.borrow_and_update().clone();
-            let fresh = |state: &Arc<LiveState>| {
-                let is_last = state.number >= self.intervals.load(Ordering::Relaxed);
-                state.over || is_last && than.is_none_or(|than| state.number > than)
-            };
-            if let Some(state) = state.filter(fresh) {
-                return Some(state);
-            }
-            states.changed().await.ok()?;
-        }
-    }
-
-    /// Waits until the run has ended, or is known not to start.
-    pub async fn ended(&self) {
-        let mut states = self.states.subscribe();
-        let over = |state: &Option<Arc<LiveState>>| state.as_ref().is_some_and(|state| state.over);
-        let _ = states.wait_for(over).await;
+    fn is_over(&self) -> bool {
+        self.over
     }
 }
 
@@ -199,20 +167,5 @@ impl LiveState {
                 cpu_ns: worker::clock::thread_cpu_ns().saturating_sub(before),
             }
         })
-    }
-}
-
-struct PendingState<'a>(&'a AtomicUsize);
-
-impl PendingState<'_> {
-    fn begin(count: &AtomicUsize) -> PendingState<'_> {
-        count.fetch_add(1, Ordering::Relaxed);
-        PendingState(count)
-    }
-}
-
-impl Drop for PendingState<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,4 +1,8 @@
-//! Parses `--export` flags and writes the exported files.
+//! Parses `--export` flags, opens the exporters that run during the load, and writes the exported
+//! files after it.
+
+mod exporter;
+mod prometheus;
 
 use std::{
     fs::{File, OpenOptions},
@@ -7,22 +11,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use report::export;
-
-use record::Run;
-
 use analysis::summary::Summary;
+use exporter::IntervalExporter;
+pub(crate) use exporter::{Exporters, OpenExporter};
+use prometheus::PrometheusEndpoint;
+use record::Run;
+use report::export;
 
 use crate::messages::SharedMessageSink;
 
-const FORMATS: &str = "junit=FILE, csv=FILE or prometheus[=HOST:PORT]";
+const FILE_FORMATS: &str = "junit=FILE or csv=FILE";
+const LIVE_FORMATS: &str = "prometheus[=HOST:PORT]";
 
 /// All requested exports of a run.
 #[derive(Debug, Default)]
 pub struct Exports {
     files: Vec<(Format, PathBuf)>,
-    /// Address of the Prometheus endpoint that is served during the run.
-    pub metrics: Option<SocketAddr>,
+    live: Vec<LiveExport>,
+}
+
+/// An export that receives the intervals of a run while it is in progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum LiveExport {
+    Prometheus(SocketAddr),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +61,40 @@ impl Exports {
         Ok(exports)
     }
 
+    /// Parses the flags of a command that reads a finished run.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error in the same cases as [`Exports::read`], and for exports that need a run in
+    /// progress.
+    pub fn of_finished_run<'a>(
+        wanted: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Exports, String> {
+        let exports = Exports::read("--export", wanted)?;
+        match exports.live.first() {
+            None => Ok(exports),
+            Some(live) => Err(format!(
+                "--export {} works only during a run: use {FILE_FORMATS}",
+                live.format()
+            )),
+        }
+    }
+
+    /// Removes the exports that receive intervals. Returns whether there were any.
+    pub fn remove_live(&mut self) -> bool {
+        !std::mem::take(&mut self.live).is_empty()
+    }
+
+    /// Opens ports and connections for the exports that receive intervals.
+    ///
+    /// # Errors
+    ///
+    /// Returns a one-line error that describes the first export that is not available.
+    pub(crate) fn open(&self, sink: &SharedMessageSink) -> Result<Vec<OpenExporter>, String> {
+        let open = |live: &LiveExport| live.open(sink);
+        self.live.iter().map(open).collect()
+    }
+
     /// Parses `LOADLINE_EXPORT`, a comma-separated list, for front ends that have only the flags of
     /// the original tool.
     ///
@@ -71,10 +116,14 @@ impl Exports {
             None => (text, None),
         };
         let format = match format {
-            "prometheus" => return self.add_endpoint(value),
+            "prometheus" => return self.add_live(LiveExport::Prometheus(endpoint(value)?)),
             "junit" => Format::Junit,
             "csv" => Format::Csv,
-            _ => return Err(format!("unknown format, use {FORMATS}")),
+            _ => {
+                return Err(format!(
+                    "unknown format, use {FILE_FORMATS}, or during a run {LIVE_FORMATS}"
+                ));
+            }
         };
         let Some(path) = value.filter(|path| !path.is_empty()) else {
             return Err(format!("the file name is missing, use {text}=FILE").replace("==", "="));
@@ -87,28 +136,14 @@ impl Exports {
         Ok(())
     }
 
-    fn add_endpoint(&mut self, value: Option<&str>) -> Result<(), String> {
-        if self.metrics.is_some() {
-            return Err("only one endpoint is allowed: remove the other".to_owned());
+    fn add_live(&mut self, live: LiveExport) -> Result<(), String> {
+        let format = live.format();
+        if self.live.iter().any(|known| known.format() == format) {
+            return Err(format!(
+                "only one {format} export is allowed: remove the other"
+            ));
         }
-        let anywhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-        let address = match value {
-            None => anywhere,
-            Some(text) => {
-                let wrong = |reason: String| {
-                    format!(
-                        "{reason}, use prometheus=HOST:PORT, for example prometheus=127.0.0.1:9464"
-                    )
-                };
-                let mut found = text
-                    .to_socket_addrs()
-                    .map_err(|error| wrong(error.to_string()))?;
-                found
-                    .next()
-                    .ok_or_else(|| wrong("the host name has no address".to_owned()))?
-            }
-        };
-        self.metrics = Some(address);
+        self.live.push(live);
         Ok(())
     }
 
@@ -135,6 +170,39 @@ impl Exports {
         }
         all
     }
+}
+
+impl LiveExport {
+    fn format(&self) -> &'static str {
+        match self {
+            LiveExport::Prometheus(_) => "prometheus",
+        }
+    }
+
+    fn open(&self, sink: &SharedMessageSink) -> Result<OpenExporter, String> {
+        let exporter: Box<dyn IntervalExporter> = match self {
+            LiveExport::Prometheus(address) => Box::new(PrometheusEndpoint::bind(*address, sink)?),
+        };
+        Ok(OpenExporter {
+            name: format!("--export {}", self.format()),
+            exporter,
+        })
+    }
+}
+
+fn endpoint(value: Option<&str>) -> Result<SocketAddr, String> {
+    let Some(text) = value else {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
+    };
+    let wrong = |reason: String| {
+        format!("{reason}, use prometheus=HOST:PORT, for example prometheus=127.0.0.1:9464")
+    };
+    let mut addresses = text
+        .to_socket_addrs()
+        .map_err(|error| wrong(error.to_string()))?;
+    addresses
+        .next()
+        .ok_or_else(|| wrong("the host name has no address".to_owned()))
 }
 
 /// Checks that a file can be written, without creating or changing it.
@@ -183,7 +251,8 @@ mod tests {
         let exports = exports.unwrap();
         let paths: Vec<_> = exports.files.iter().map(|(_, path)| path.clone()).collect();
         assert_eq!(paths, [PathBuf::from("a.xml"), PathBuf::from("b=c.csv")]);
-        assert_eq!(exports.metrics.unwrap().to_string(), "127.0.0.1:0");
+        let endpoint = "127.0.0.1:0".parse().unwrap();
+        assert_eq!(exports.live, [LiveExport::Prometheus(endpoint)]);
     }
 
     #[test]
@@ -191,7 +260,7 @@ mod tests {
         for (wanted, message) in [
             (
                 vec!["xml=a"],
-                "--export 'xml=a': unknown format, use junit=FILE, csv=FILE or prometheus[=HOST:PORT]",
+                "--export 'xml=a': unknown format, use junit=FILE or csv=FILE, or during a run prometheus[=HOST:PORT]",
             ),
             (
                 vec!["junit"],
@@ -207,11 +276,14 @@ mod tests {
             ),
             (
                 vec!["prometheus", "prometheus"],
-                "--export 'prometheus': only one endpoint is allowed: remove the other",
+                "--export 'prometheus': only one prometheus export is allowed: remove the other",
             ),
         ] {
             assert_eq!(Exports::read("--export", wanted).unwrap_err(), message);
         }
+        let message = Exports::of_finished_run(["csv=a", "prometheus"]).unwrap_err();
+        let only = "--export prometheus works only during a run: use junit=FILE or csv=FILE";
+        assert_eq!(message, only);
         let message = Exports::read("--export", ["prometheus=9464"]).unwrap_err();
         assert!(
             message.ends_with("for example prometheus=127.0.0.1:9464"),
