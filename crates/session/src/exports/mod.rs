@@ -1,8 +1,10 @@
 //! Parses `--export` flags, opens the exporters that run during the load, and writes the exported
 //! files after it.
 
+mod exponential;
 mod exporter;
 mod prometheus;
+mod statsd;
 
 use std::{
     fs::{File, OpenOptions},
@@ -17,11 +19,12 @@ pub(crate) use exporter::{Exporters, OpenExporter};
 use prometheus::PrometheusEndpoint;
 use record::Run;
 use report::export;
+use statsd::{StatsdDestination, StatsdExporter};
 
 use crate::messages::SharedMessageSink;
 
 const FILE_FORMATS: &str = "junit=FILE or csv=FILE";
-const LIVE_FORMATS: &str = "prometheus[=HOST:PORT]";
+const FORMATS: &str = "junit=FILE, csv=FILE, prometheus or statsd=URL";
 
 /// All requested exports of a run.
 #[derive(Debug, Default)]
@@ -34,6 +37,7 @@ pub struct Exports {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum LiveExport {
     Prometheus(SocketAddr),
+    Statsd(StatsdDestination),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,12 +121,13 @@ impl Exports {
         };
         let format = match format {
             "prometheus" => return self.add_live(LiveExport::Prometheus(endpoint(value)?)),
+            "statsd" => {
+                return self.add_live(LiveExport::Statsd(StatsdDestination::parse(value)?));
+            }
             "junit" => Format::Junit,
             "csv" => Format::Csv,
             _ => {
-                return Err(format!(
-                    "unknown format, use {FILE_FORMATS}, or during a run {LIVE_FORMATS}"
-                ));
+                return Err(format!("unknown format, use {FORMATS}"));
             }
         };
         let Some(path) = value.filter(|path| !path.is_empty()) else {
@@ -176,12 +181,14 @@ impl LiveExport {
     fn format(&self) -> &'static str {
         match self {
             LiveExport::Prometheus(_) => "prometheus",
+            LiveExport::Statsd(_) => "statsd",
         }
     }
 
     fn open(&self, sink: &SharedMessageSink) -> Result<OpenExporter, String> {
         let exporter: Box<dyn IntervalExporter> = match self {
             LiveExport::Prometheus(address) => Box::new(PrometheusEndpoint::bind(*address, sink)?),
+            LiveExport::Statsd(destination) => Box::new(StatsdExporter::open(destination)?),
         };
         Ok(OpenExporter {
             name: format!("--export {}", self.format()),
@@ -260,7 +267,7 @@ mod tests {
         for (wanted, message) in [
             (
                 vec!["xml=a"],
-                "--export 'xml=a': unknown format, use junit=FILE or csv=FILE, or during a run prometheus[=HOST:PORT]",
+                "--export 'xml=a': unknown format, use junit=FILE, csv=FILE, prometheus or statsd=URL",
             ),
             (
                 vec!["junit"],
