@@ -3,6 +3,7 @@
 
 mod exponential;
 mod exporter;
+mod otlp;
 mod prometheus;
 mod statsd;
 
@@ -16,6 +17,7 @@ use std::{
 use analysis::summary::Summary;
 use exporter::IntervalExporter;
 pub(crate) use exporter::{Exporters, OpenExporter};
+use otlp::{OtlpExporter, OtlpSettings};
 use prometheus::PrometheusEndpoint;
 use record::Run;
 use report::export;
@@ -24,7 +26,7 @@ use statsd::{StatsdDestination, StatsdExporter};
 use crate::messages::SharedMessageSink;
 
 const FILE_FORMATS: &str = "junit=FILE or csv=FILE";
-const FORMATS: &str = "junit=FILE, csv=FILE, prometheus or statsd=URL";
+const FORMATS: &str = "junit=FILE, csv=FILE, prometheus, statsd=URL or otlp=URL";
 
 /// All requested exports of a run.
 #[derive(Debug, Default)]
@@ -38,6 +40,7 @@ pub struct Exports {
 enum LiveExport {
     Prometheus(SocketAddr),
     Statsd(StatsdDestination),
+    Otlp(Box<OtlpSettings>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +124,11 @@ impl Exports {
         };
         let format = match format {
             "prometheus" => return self.add_live(LiveExport::Prometheus(endpoint(value)?)),
+            "otlp" => {
+                let env = |name: &str| std::env::var(name).ok();
+                let settings = OtlpSettings::read(value.filter(|url| !url.is_empty()), env)?;
+                return self.add_live(LiveExport::Otlp(Box::new(settings)));
+            }
             "statsd" => {
                 return self.add_live(LiveExport::Statsd(StatsdDestination::parse(value)?));
             }
@@ -182,6 +190,7 @@ impl LiveExport {
         match self {
             LiveExport::Prometheus(_) => "prometheus",
             LiveExport::Statsd(_) => "statsd",
+            LiveExport::Otlp(_) => "otlp",
         }
     }
 
@@ -189,6 +198,7 @@ impl LiveExport {
         let exporter: Box<dyn IntervalExporter> = match self {
             LiveExport::Prometheus(address) => Box::new(PrometheusEndpoint::bind(*address, sink)?),
             LiveExport::Statsd(destination) => Box::new(StatsdExporter::open(destination)?),
+            LiveExport::Otlp(settings) => Box::new(OtlpExporter::open(settings)?),
         };
         Ok(OpenExporter {
             name: format!("--export {}", self.format()),
@@ -267,7 +277,7 @@ mod tests {
         for (wanted, message) in [
             (
                 vec!["xml=a"],
-                "--export 'xml=a': unknown format, use junit=FILE, csv=FILE, prometheus or statsd=URL",
+                "--export 'xml=a': unknown format, use junit=FILE, csv=FILE, prometheus, statsd=URL or otlp=URL",
             ),
             (
                 vec!["junit"],
