@@ -160,11 +160,11 @@ class Receiver:
         self.server.server_close()
 
 
-def run_with(loadline, start_lab, receiver: Receiver, flag: str = "otlp={}", **env: str):
+def run_with(loadline, start_lab, receiver: Receiver, *flags: object, **env: str):
     plan = loadline.write("plan.yml", PLAN)
     lab = start_lab("sum")
-    export = flag.format(receiver.url)
-    return loadline("run", plan, "--target", lab.url, "--export", export, env={**EVERY_INTERVAL, **env}), lab
+    export = f"otlp={receiver.url}"
+    return loadline("run", plan, "--target", lab.url, "--export", export, *flags, env={**EVERY_INTERVAL, **env}), lab
 
 
 def equals_the_record(export: Export, summary: dict) -> None:
@@ -241,6 +241,15 @@ def test_deltas_add_up_to_the_record(loadline, start_lab):
     assert receiver.exports[0].temporality["loadline.requests.issued"] == 1
     periods = [next(iter(export.times)) for export in receiver.exports]
     assert [end for _, end in periods[:-1]] == [start for start, _ in periods[1:]]
+
+
+def test_one_process_exports_the_run_of_several_nodes(loadline, start_lab):
+    with Receiver() as receiver:
+        run, _ = run_with(loadline, start_lab, receiver, "--on", "local", "--nodes", 2)
+    assert run.returncode in (0, 4), run.stderr
+    equals_the_record(receiver.exports[-1], loadline.summary())
+    assert len({export.resource["loadline.run.id"] for export in receiver.exports}) == 1
+    assert note_of(loadline) is None
 
 
 def test_receiver_that_is_down_loses_only_intervals_that_are_counted(loadline, start_lab):

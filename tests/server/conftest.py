@@ -147,3 +147,22 @@ def prometheus(tmp_path: Path):
             return url
 
         yield start
+
+
+@pytest.fixture
+def remote_write(tmp_path: Path):
+    """A Prometheus that takes remote writes."""
+    port = ports.free()
+    config = tmp_path / "prometheus.yml"
+    config.write_text("{}\n")
+    flags = [f"--config.file={config}", f"--storage.tsdb.path={tmp_path / 'tsdb'}", f"--web.listen-address=127.0.0.1:{port}"]
+    with start_server(tool_path("prometheus"), *flags, "--web.enable-remote-write-receiver", cwd=tmp_path, kill=True):
+        url = f"http://127.0.0.1:{port}"
+
+        def is_ready() -> bool:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/-/ready", timeout=2) as answer:
+                return answer.status == 200
+            return False
+
+        wait_until(is_ready, "Prometheus")
+        yield url

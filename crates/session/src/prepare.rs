@@ -245,14 +245,12 @@ pub(crate) fn prepare_as(
     if !problems.is_empty() {
         return Err(RunRefused::bad_input(problems));
     }
-    let live = Bound::bind(job.live).map_err(|line| vec![Problem::anywhere(line)])?;
-    let exporters = job.exports.open(sink);
-    let exporters = exporters.map_err(|line| vec![Problem::anywhere(line)])?;
+    let unavailable = |line| vec![Problem::anywhere(line)];
     Ok(Ready {
         prepared,
         manifest,
-        live,
-        exporters,
+        live: Bound::bind(job.live).map_err(unavailable)?,
+        exporters: job.exports.open(sink).map_err(unavailable)?,
         sink: sink.clone(),
         job,
     })

@@ -9,4 +9,4 @@ mod prometheus;
 pub use csv::csv;
 pub use junit::junit;
 pub use junit_gate::junit_gate;
-pub use prometheus::{CONTENT_TYPE, prometheus};
+pub use prometheus::{CONTENT_TYPE, PrometheusSample, prometheus, prometheus_samples};

@@ -1,7 +1,7 @@
-//! Prometheus text format (version 0.0.4) of a run so far, described in
+//! Prometheus metrics of a run so far, also as text (version 0.0.4). Described in
 //! `docs/reference/exports.md`.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Formatter, Write as _};
 
 use measure::{
     Histogram, NoAnswer, OutcomeClass, TimeKind,
@@ -35,42 +35,97 @@ const BOUNDS_NS: [u64; 20] = [
     60_000_000_000,
 ];
 
+/// Value of a series.
+pub struct PrometheusSample {
+    pub name: String,
+    pub labels: Vec<(String, String)>,
+    /// Decimal number.
+    pub value: String,
+}
+
 #[must_use]
 pub fn prometheus(run: &Run) -> String {
-    let mut page = Page::default();
-    page.identity(run);
-    page.requests(run);
-    page.iterations(run);
-    page.transactions(run);
-    page.run_wide(run);
-    page.workers(run);
-    page.0
+    let mut text = String::new();
+    for line in Page::of_run(run).0 {
+        let _ = match line {
+            Line::Metric { name, kind, help } => {
+                writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}")
+            }
+            Line::Sample(sample) => writeln!(text, "{sample}"),
+        };
+    }
+    text
+}
+
+#[must_use]
+pub fn prometheus_samples(run: &Run) -> Vec<PrometheusSample> {
+    let lines = Page::of_run(run).0.into_iter();
+    let samples = lines.filter_map(|line| match line {
+        Line::Metric { .. } => None,
+        Line::Sample(sample) => Some(sample),
+    });
+    samples.collect()
+}
+
+impl Display for PrometheusSample {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        for (n, (name, value)) in self.labels.iter().enumerate() {
+            let before = if n == 0 { '{' } else { ',' };
+            write!(f, "{before}{name}=\"{}\"", escape(value))?;
+        }
+        let after = if self.labels.is_empty() { "" } else { "}" };
+        write!(f, "{after} {}", self.value)
+    }
+}
+
+enum Line {
+    Metric {
+        name: String,
+        kind: String,
+        help: String,
+    },
+    Sample(PrometheusSample),
 }
 
 #[derive(Default)]
-struct Page(String);
+struct Page(Vec<Line>);
 
 type ByWorker = fn(&IntervalRow) -> &Vec<u64>;
 
 type Tags<'a> = &'a [(&'a str, &'a str)];
 
 impl Page {
+    fn of_run(run: &Run) -> Page {
+        let mut page = Page::default();
+        page.identity(run);
+        page.requests(run);
+        page.iterations(run);
+        page.transactions(run);
+        page.run_wide(run);
+        page.workers(run);
+        page
+    }
+
     fn metric(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        self.0.push(Line::Metric {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            help: help.to_owned(),
+        });
     }
 
-    fn sample(&mut self, name: &str, tags: Tags<'_>, value: impl std::fmt::Display) {
-        self.0.push_str(name);
-        if !tags.is_empty() {
-            let tags = tags
-                .iter()
-                .map(|(name, value)| format!("{name}=\"{}\"", escape(value)));
-            let _ = write!(self.0, "{{{}}}", tags.collect::<Vec<_>>().join(","));
-        }
-        let _ = writeln!(self.0, " {value}");
+    fn sample(&mut self, name: &str, tags: Tags<'_>, value: impl Display) {
+        let labels = tags.iter();
+        let labels = labels.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        self.0.push(Line::Sample(PrometheusSample {
+            name: name.to_owned(),
+            labels: labels.collect(),
+            value: value.to_string(),
+        }));
     }
 
-    fn one(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
         self.metric(name, kind, help);
         self.sample(name, &[], value);
     }

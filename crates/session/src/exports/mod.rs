@@ -5,6 +5,9 @@ mod exponential;
 mod exporter;
 mod otlp;
 mod prometheus;
+mod protobuf;
+mod receiver;
+mod remote_write;
 mod statsd;
 
 use std::{
@@ -20,13 +23,14 @@ pub(crate) use exporter::{Exporters, OpenExporter};
 use otlp::{OtlpExporter, OtlpSettings};
 use prometheus::PrometheusEndpoint;
 use record::Run;
+use remote_write::RemoteWriteExporter;
 use report::export;
 use statsd::{StatsdDestination, StatsdExporter};
 
 use crate::messages::SharedMessageSink;
 
 const FILE_FORMATS: &str = "junit=FILE or csv=FILE";
-const FORMATS: &str = "junit=FILE, csv=FILE, prometheus, statsd=URL or otlp=URL";
+const FORMATS: &str = "junit=FILE, csv=FILE, prometheus, remote-write=URL, statsd=URL or otlp=URL";
 
 /// All requested exports of a run.
 #[derive(Debug, Default)]
@@ -41,6 +45,8 @@ enum LiveExport {
     Prometheus(SocketAddr),
     Statsd(StatsdDestination),
     Otlp(Box<OtlpSettings>),
+    /// URL of the receiver, which may contain credentials.
+    RemoteWrite(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +130,12 @@ impl Exports {
         };
         let format = match format {
             "prometheus" => return self.add_live(LiveExport::Prometheus(endpoint(value)?)),
+            "remote-write" => {
+                let url = value.filter(|url| !url.is_empty()).ok_or_else(
+                    || "the receiver is missing, use remote-write=http://HOST:9090/api/v1/write",
+                )?;
+                return self.add_live(LiveExport::RemoteWrite(url.to_owned()));
+            }
             "otlp" => {
                 let env = |name: &str| std::env::var(name).ok();
                 let settings = OtlpSettings::read(value.filter(|url| !url.is_empty()), env)?;
@@ -191,6 +203,7 @@ impl LiveExport {
             LiveExport::Prometheus(_) => "prometheus",
             LiveExport::Statsd(_) => "statsd",
             LiveExport::Otlp(_) => "otlp",
+            LiveExport::RemoteWrite(_) => "remote-write",
         }
     }
 
@@ -199,6 +212,7 @@ impl LiveExport {
             LiveExport::Prometheus(address) => Box::new(PrometheusEndpoint::bind(*address, sink)?),
             LiveExport::Statsd(destination) => Box::new(StatsdExporter::open(destination)?),
             LiveExport::Otlp(settings) => Box::new(OtlpExporter::open(settings)?),
+            LiveExport::RemoteWrite(url) => Box::new(RemoteWriteExporter::open(url)?),
         };
         Ok(OpenExporter {
             name: format!("--export {}", self.format()),
@@ -277,7 +291,7 @@ mod tests {
         for (wanted, message) in [
             (
                 vec!["xml=a"],
-                "--export 'xml=a': unknown format, use junit=FILE, csv=FILE, prometheus, statsd=URL or otlp=URL",
+                "--export 'xml=a': unknown format, use junit=FILE, csv=FILE, prometheus, remote-write=URL, statsd=URL or otlp=URL",
             ),
             (
                 vec!["junit"],

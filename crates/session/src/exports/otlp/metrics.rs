@@ -10,8 +10,10 @@ use measure::{
 };
 use record::Run;
 
-use super::protobuf::Message;
-use crate::exports::exponential::{self, ExponentialHistogram};
+use crate::exports::{
+    exponential::{self, ExponentialHistogram},
+    protobuf::Message,
+};
 
 const DELTA: u64 = 1;
 const CUMULATIVE: u64 = 2;

@@ -2,34 +2,26 @@
 //! so the next export also contains what an earlier one could not deliver.
 
 mod metrics;
-mod protobuf;
 mod settings;
 
 use std::{io::Write, time::Duration};
 
 use flate2::{Compression, write::GzEncoder};
 use metrics::{MetricTotals, Period, RequestWriter};
-use protobuf::Value;
 use record::Run;
 pub(super) use settings::OtlpSettings;
 
-use super::exporter::{ExportedInterval, IntervalExporter};
-use crate::blocking_http::{Base, BlockingRequest, BlockingResponse};
+use super::{
+    exporter::{ExportedInterval, IntervalExporter},
+    protobuf::{self, Value},
+    receiver::{ExportFailure, HttpReceiver, with_retries},
+};
 
-const MEDIA_TYPE: &str = "application/x-protobuf";
-/// Largest response that is read.
-const RESPONSE_BYTES: usize = 1 << 20;
-/// Pauses between attempts of the last export.
-const LAST_PAUSES: [Duration; 3] = [
-    Duration::from_millis(200),
-    Duration::from_millis(600),
-    Duration::from_millis(1200),
-];
+const CREDENTIALS: &str = "set OTEL_EXPORTER_OTLP_HEADERS";
 
 pub(super) struct OtlpExporter {
     settings: OtlpSettings,
-    receiver: Base,
-    path: String,
+    receiver: HttpReceiver,
     writer: Option<RequestWriter>,
     totals: MetricTotals,
     /// Start of the run, in nanoseconds since 1970.
@@ -42,14 +34,6 @@ pub(super) struct OtlpExporter {
     pending: u64,
 }
 
-/// Reason why an export failed.
-#[derive(Debug, PartialEq, Eq)]
-struct ExportFailure {
-    reason: String,
-    /// Whether the same request may succeed later.
-    is_transient: bool,
-}
-
 impl OtlpExporter {
     /// Checks that the receiver exists and accepts the path and the headers.
     ///
@@ -58,12 +42,16 @@ impl OtlpExporter {
     /// Returns a one-line error if a run could export nothing.
     pub fn open(settings: &OtlpSettings) -> Result<OtlpExporter, String> {
         let wrong = |reason| format!("--export otlp: {reason}");
-        let (receiver, path) = Base::of_url(&settings.url).map_err(wrong)?;
         let timeout = Duration::from_millis(settings.timeout_ms);
+        let mut headers = settings.headers.clone();
+        if settings.has_gzip {
+            headers.push(("content-encoding".to_owned(), "gzip".to_owned()));
+        }
+        let receiver = HttpReceiver::new(&settings.url, timeout, headers, CREDENTIALS);
+        let receiver = receiver.map_err(wrong)?;
         let exporter = OtlpExporter {
             settings: settings.clone(),
-            receiver: receiver.patient_for(timeout).at_most(RESPONSE_BYTES),
-            path,
+            receiver,
             writer: None,
             totals: MetricTotals::default(),
             zero_ns: 0,
@@ -72,33 +60,19 @@ impl OtlpExporter {
             last_attempt_ns: 0,
             pending: 0,
         };
-        // A request without metrics. Some receivers refuse it with 400, but only if the path is
-        // right. An overloaded receiver may recover.
-        let answer = exporter.post(&[]).map_err(wrong)?;
-        match answer.status {
-            400 | 429 | 500.. => Ok(exporter),
-            _ => failure(&answer, 0).map_or(Ok(exporter), |failure| Err(wrong(failure.reason))),
-        }
+        let empty = exporter.encoded(Vec::new());
+        exporter.receiver.check(&empty).map_err(wrong)?;
+        Ok(exporter)
     }
 
-    fn post(&self, body: &[u8]) -> Result<BlockingResponse, String> {
-        let mut headers: Vec<(&str, &str)> = Vec::new();
-        let own = self.settings.headers.iter();
-        headers.extend(own.map(|(name, value)| (name.as_str(), value.as_str())));
-        let zipped;
-        let body = if self.settings.has_gzip {
-            headers.push(("content-encoding", "gzip"));
-            zipped = gzip(body).map_err(|error| error.to_string())?;
-            &zipped
-        } else {
-            body
-        };
-        self.receiver.send(&BlockingRequest {
-            method: "POST",
-            path: &self.path,
-            headers: &headers,
-            body: Some((MEDIA_TYPE, body)),
-        })
+    fn encoded(&self, message: Vec<u8>) -> Vec<u8> {
+        if !self.settings.has_gzip {
+            return message;
+        }
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        // Writing to memory cannot fail.
+        let _ = encoder.write_all(&message);
+        encoder.finish().unwrap_or_default()
     }
 
     /// Sends the totals. Returns the number of intervals since the last attempt.
@@ -112,12 +86,9 @@ impl OtlpExporter {
             from_ns: self.zero_ns + self.from_ns,
             to_ns: self.zero_ns + self.to_ns,
         };
-        let body = writer.request(&self.totals, period);
-        let answer = self.post(&body).map_err(|reason| ExportFailure {
-            reason,
-            is_transient: true,
-        })?;
-        if let Some(failure) = failure(&answer, body.len()) {
+        let body = self.encoded(writer.request(&self.totals, period));
+        let answer = self.receiver.post(&body)?;
+        if let Some(failure) = rejected(&answer) {
             return Err(failure);
         }
         if self.settings.is_delta {
@@ -156,49 +127,8 @@ impl IntervalExporter for OtlpExporter {
     fn finish(&mut self, _: Option<Run>) -> Result<u64, String> {
         self.totals.end();
         let pending = self.pending;
-        let mut result = self.export();
-        for pause in LAST_PAUSES {
-            if result.as_ref().is_err_and(|failure| failure.is_transient) {
-                std::thread::park_timeout(pause);
-                result = self.export();
-            }
-        }
-        match result {
-            Ok(_) => Ok(pending),
-            Err(failure) => Err(failure.reason),
-        }
+        with_retries(|| self.export().map(drop)).map(|()| pending)
     }
-}
-
-fn gzip(body: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(body)?;
-    encoder.finish()
-}
-
-/// Returns why a response means that the receiver did not take the whole request.
-fn failure(answer: &BlockingResponse, sent: usize) -> Option<ExportFailure> {
-    let status = answer.status;
-    let reason = match status {
-        200..=299 => return rejected(&answer.body),
-        300..=399 => format!("the receiver redirects ({status}): use its final URL"),
-        401 | 403 => {
-            format!(
-                "the receiver refuses the credentials ({status}): set OTEL_EXPORTER_OTLP_HEADERS"
-            )
-        }
-        404 | 405 => format!("the receiver takes no metrics at this path ({status})"),
-        413 => format!(
-            "the receiver refuses a request of {} kB as too large (413)",
-            sent.div_ceil(1000)
-        ),
-        429 | 502..=504 => format!("the receiver is overloaded ({status})"),
-        _ => format!("the receiver answers {status}"),
-    };
-    Some(ExportFailure {
-        reason,
-        is_transient: matches!(status, 429 | 502..=504),
-    })
 }
 
 /// Reads the part of an `ExportMetricsServiceResponse` that reports rejected points.
