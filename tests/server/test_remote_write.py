@@ -22,12 +22,14 @@ def query(url: str, promql: str) -> list[dict]:
 
 def test_prometheus_has_the_figures_of_the_record(loadline, start_lab, remote_write):
     lab = start_lab("sum")
-    export = f"remote-write={remote_write}/api/v1/write"
+    export = f"remote-write={remote_write.replace('//', '//me:hunter2@')}/api/v1/write"
     run = loadline("run", loadline.write("plan.yml", PLAN), "--target", lab.url, "--export", export)
     assert run.returncode == 0, run.stderr
     summary = loadline.summary()
     assert not [note for note in summary["notes"] if "remote-write" in note]
-    manifest = json.loads((loadline.folder / ".loadline/runs/last/manifest.json").read_text())
+    manifest = (loadline.folder / ".loadline/runs/last/manifest.json").read_text()
+    assert "hunter2" not in manifest + run.stdout + run.stderr
+    manifest = json.loads(manifest)
     of_run = f'job="loadline",run_id="{manifest["run_id"]}"'
 
     def values(metric: str, labels: str = "") -> list[list[float]]:
