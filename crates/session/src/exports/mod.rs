@@ -131,8 +131,9 @@ impl Exports {
         let format = match format {
             "prometheus" => return self.add_live(LiveExport::Prometheus(endpoint(value)?)),
             "remote-write" => {
-                let url = value.filter(|url| !url.is_empty()).ok_or_else(
-                    || "the receiver is missing, use remote-write=http://HOST:9090/api/v1/write",
+                let url = value.filter(|url| !url.is_empty());
+                let url = url.ok_or(
+                    "the receiver is missing, use remote-write=http://HOST:9090/api/v1/write",
                 )?;
                 return self.add_live(LiveExport::RemoteWrite(url.to_owned()));
             }
@@ -304,6 +305,10 @@ mod tests {
             (
                 vec!["csv=a", "junit=a"],
                 "--export 'junit=a': another export uses the same file",
+            ),
+            (
+                vec!["remote-write"],
+                "--export 'remote-write': the receiver is missing, use remote-write=http://HOST:9090/api/v1/write",
             ),
             (
                 vec!["prometheus", "prometheus"],
