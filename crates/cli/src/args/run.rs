@@ -123,8 +123,8 @@ pub struct RunArgs {
     /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write junit=FILE or csv=FILE at the end, or serve prometheus[=HOST:PORT] during the run;
-    /// repeatable
+    /// Write junit=FILE or csv=FILE at the end; during the run, serve prometheus[=HOST:PORT] or
+    /// send to otlp[=URL], remote-write=URL or statsd=URL; repeatable
     #[arg(long, value_name = "FORMAT[=…]")]
     pub export: Vec<String>,
     /// Open the report in a browser at the end

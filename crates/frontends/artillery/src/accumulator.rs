@@ -135,7 +135,15 @@ impl HotCounts {
             }
             _ => return false,
         }
+        widen(&mut self.counter_span, at);
         true
+    }
+
+    fn user(&mut self, scenario: usize) {
+        if self.created.len() <= scenario {
+            self.created.resize(scenario + 1, 0);
+        }
+        self.created[scenario] += 1;
     }
 
     fn add_messages(&self, part: &mut Tally) {
@@ -312,17 +320,10 @@ impl accumulator::Accumulator for Accumulator {
             return;
         }
         if counts.message(at, event) {
-            widen(&mut counts.counter_span, at);
             return;
         }
         match *event {
-            Event::UserStarted { scenario } => {
-                let index = scenario as usize;
-                if counts.created.len() <= index {
-                    counts.created.resize(index + 1, 0);
-                }
-                counts.created[index] += 1;
-            }
+            Event::UserStarted { scenario } => counts.user(scenario as usize),
             Event::UserSkipped => counts.skipped += 1,
             Event::UserCompleted { session_ns } => {
                 counts.completed += 1;
