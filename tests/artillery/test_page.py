@@ -32,6 +32,11 @@ ROWS = {
     "Steps with `engine: ws`": "websocket",
     "`connect`": "websocket",
     "`send` and `wait` with `capture` or `match`": "websocket",
+    "`config.socketio`, and `socketio` of a scenario": "socketio",
+    "Steps with `engine: socketio` (in addition to every HTTP method)": "socketio",
+    "`emit`": "socketio",
+    "`response`": "socketio",
+    "`acknowledge`": "socketio",
     "With `loop`": "loop",
     "With `parallel`": "parallel",
     "With `think`": "think",
@@ -95,13 +100,15 @@ HELPERS = """module.exports = {
 
 
 @pytest.mark.parametrize("name", sorted(set(ROWS.values())))
-def test_script_of_a_row_runs(loadline, identity, name):
+def test_script_of_a_row_runs(loadline, start_lab, identity, name):
     loadline.write("users.csv", "user\nada\ngrace\n")
     loadline.write("helpers.js", HELPERS)
     for file, text in identity.items():
         loadline.write(file, text)
     with fake_servers.RecordingServer(reply) as peer, fake_websocket.WebSocketServer(fake_websocket.echo) as socket:
         text = (SCRIPTS / f"{name}.yml").read_text().replace("TARGET", peer.url).replace("SOCKET", socket.url)
+        if name == "socketio":
+            text = text.replace("CHAT", start_lab("chat").url)
         script = loadline.write("s.yml", text)
         flags = ["-e", "here"] if name == "config" else []
         done = loadline("artillery", "run", script, *flags)
