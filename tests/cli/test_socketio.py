@@ -6,6 +6,7 @@ import json
 
 import fake_servers
 import pytest
+from fake_websocket import BINARY, TEXT, Peer, WebSocketServer, frame
 
 STEPS = """
   - socketio: { connect: / }
@@ -93,7 +94,7 @@ def test_refused_namespace_shows_the_message_of_the_server(loadline):
 def test_event_that_does_not_come_is_a_time_out(loadline):
     steps = """
   - socketio: { connect: / }
-  - socketio: { emit: [echo, 2], expect: { event: echo, json: { $.0: 1 }, within: 200ms } }
+  - socketio: { emit: [echo, 2], expect: { event: echo, json: { $.0: 1 }, within: 1s } }
 """
     summary = run(loadline, "lab:chat", steps)
     assert causes(summary) == {"no answer in time": 3}
@@ -121,13 +122,17 @@ def test_step_fails_if_the_server_removed_the_user(loadline):
     assert summary["socketio"]["closed_by_server"] == 3
 
 
-def test_pings_are_answered_while_a_user_listens(loadline):
-    steps = """
-  - socketio: { connect: /, query: { ping: 100ms } }
-  - socketio: { listen: 1s }
+@pytest.mark.parametrize("transports", ["[polling, websocket]", "[polling]"])
+def test_pings_are_answered_while_a_user_listens(loadline, start_lab, transports):
+    lab = start_lab("chat")
+    steps = f"""
+  - socketio: {{ connect: /, transports: {transports}, query: {{ ping: 100ms }} }}
+  - socketio: {{ listen: 2s }}
 """
-    summary = run(loadline, "lab:chat", steps, load="{ rate: 1/s, duration: 1s }")
-    assert summary["socketio"]["pings"] >= 5
+    summary = run(loadline, lab.url, steps, load="{ rate: 1/s, duration: 1s }")
+    # The last pong may still be on its way.
+    pongs = lab.stats()["socketio"]["pongs_received"]
+    assert summary["socketio"]["pings"] >= pongs >= 3
 
 
 def test_refused_polling_requests_are_counted(loadline):
@@ -164,11 +169,76 @@ def test_status_of_a_refused_session_is_shown(loadline):
     assert causes(summary) == {"status 403": 3}
 
 
+def test_namespace_that_was_not_joined_is_a_mistake_of_the_plan(loadline):
+    steps = "\n  - socketio: { connect: / }\n  - socketio: { emit: x, namespace: /admin }"
+    summary = run(loadline, "lab:chat", steps)
+    assert causes(summary) == {"no Socket.IO session is open, or its namespace was not joined": 3}
+
+
+WEBSOCKET_STEPS = """
+  - socketio: { connect: /, transports: [websocket] }
+  - think: 500ms
+  - socketio: { emit: x, expect: { event: bytes, json: { $.0.num: 0 } } }
+http: { timeout: 1s }
+"""
+
+
+def opens(peer: Peer, ping_ms: int = 25_000) -> None:
+    """Begins a session."""
+    handshake = {**HANDSHAKE, "pingInterval": ping_ms, "pingTimeout": 0}
+    peer.send(frame(TEXT, "0" + json.dumps(handshake)))
+    assert peer.receive() == (TEXT, b"40")
+    peer.send(frame(TEXT, '40{"sid":"x"}'))
+
+
+def test_binary_arguments_complete_an_event(loadline):
+    def serve(peer: Peer) -> None:
+        opens(peer)
+        peer.receive()
+        peer.send(frame(TEXT, '451-["bytes",{"_placeholder":true,"num":0}]'), frame(BINARY, b"abc"))
+        peer.receive()
+
+    with WebSocketServer(serve) as server:
+        summary = run(loadline, server.url.replace("ws:", "http:"), WEBSOCKET_STEPS)
+    assert summary["requests"]["ok"] == 6
+    assert (summary["socketio"]["received"], summary["socketio"]["unclaimed"]) == (3, 0)
+
+
+def test_lost_connection_has_its_cause(loadline):
+    def serve(peer: Peer) -> None:
+        opens(peer)
+        peer.receive()
+
+    with WebSocketServer(serve) as server:
+        summary = run(loadline, server.url.replace("ws:", "http:"), WEBSOCKET_STEPS)
+    assert causes(summary) == {"Socket.IO: connection lost": 3}
+    assert (summary["socketio"]["opened"], summary["socketio"]["lost"]) == (3, 3)
+
+
+def test_missing_pings_end_the_session(loadline):
+    def serve(peer: Peer) -> None:
+        opens(peer, ping_ms=50)
+        peer.receive()
+
+    with WebSocketServer(serve) as server:
+        summary = run(loadline, server.url.replace("ws:", "http:"), WEBSOCKET_STEPS)
+    assert causes(summary) == {"Socket.IO: pings of the server stopped": 3}
+    assert summary["socketio"]["ping_timeouts"] == 3
+
+
+def test_time_of_a_failed_connect_ends_with_the_failure(loadline):
+    """The upgrade succeeds at once, and the session never begins."""
+    with WebSocketServer(lambda peer: peer.receive()) as server:
+        summary = run(loadline, server.url.replace("ws:", "http:"), WEBSOCKET_STEPS, code=1)
+    assert causes(summary) == {"no answer in time": 3}
+    assert summary["errors"][0]["last_ns"] >= 1e9
+
+
 @pytest.mark.parametrize(
     ("step", "message"),
     [
         ("{}", "this `socketio` step does nothing: add connect, join, emit, expect, listen or close"),
-        ("{ ack: true }", "`ack` needs `emit` beside it"),
+        ("{ ack: true }", "`ack` needs `emit` in the same step"),
         ("{ emit: a, listen: 1s }", "`emit` and `listen` are two steps"),
         ("{ emit: { a: 1 } }", "`emit` needs the name of an event"),
         ("{ connect: '{{ x }}' }", "must be a namespace like / or /chat"),

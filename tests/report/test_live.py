@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, wait_until
 
 Wire = queue.Queue[tuple[str, object] | None]
 
@@ -148,7 +148,7 @@ def test_live_page_follows_a_test_to_its_end(event_server: EventServer, browser,
     stop.click()
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_text("stopping").wait_for()
-    assert event_server.stops == 1
+    wait_until(lambda: event_server.stops == 1, "the page to stop the test")
 
     wire.put(("end", {"record": "/runs/one", "report": "/runs/one/report.html"}))
     page.get_by_text("The test has ended.").wait_for()

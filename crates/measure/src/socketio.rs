@@ -21,7 +21,7 @@ pub enum SocketIoFault {
     Lost,
     /// The server's pings stopped.
     PingTimeout,
-    /// The step needs a session, and none is open.
+    /// The step needs a session and a joined namespace, and one is missing.
     NotConnected,
 }
 
@@ -64,7 +64,9 @@ impl SocketIoFault {
             SocketIoFault::Disconnected => "Socket.IO: disconnected by the server",
             SocketIoFault::Lost => "Socket.IO: connection lost",
             SocketIoFault::PingTimeout => "Socket.IO: pings of the server stopped",
-            SocketIoFault::NotConnected => "no Socket.IO session is open",
+            SocketIoFault::NotConnected => {
+                "no Socket.IO session is open, or its namespace was not joined"
+            }
         }
     }
 }

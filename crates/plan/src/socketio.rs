@@ -12,7 +12,7 @@ use crate::{At, template::Template, websocket::MessageExpectation};
 pub struct SocketIoConnect {
     /// Namespace to join.
     pub namespace: Template,
-    /// What the server is told about the user, sent as JSON.
+    /// Credentials for the namespace, sent as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth: Option<Template>,
     /// Whether the session begins with a WebSocket instead of polling.
@@ -67,7 +67,7 @@ pub enum SocketIoAction {
     Join {
         /// The namespace.
         namespace: Template,
-        /// What the server is told about the user, sent as JSON.
+        /// Credentials for the namespace, sent as JSON.
         #[serde(skip_serializing_if = "Option::is_none")]
         auth: Option<Template>,
     },
@@ -142,10 +142,10 @@ pub enum ArgumentMatch {
     /// until the time limit. Conditions and captures then apply to all of them, and a failed
     /// condition fails the step.
     Collected {
-        /// A list is equal to all collected arguments, another value to the last one. A text is
-        /// part of the last one. `None` fits only at the time limit.
+        /// A list must equal all collected arguments, and another value the last one. A text must
+        /// be part of the last one. `None`: arguments are collected until the time limit.
         expected: Option<Template>,
-        /// Whether a text is part of all collected arguments together.
+        /// Whether the expected text is searched in the concatenated arguments.
         is_joined: bool,
     },
 }

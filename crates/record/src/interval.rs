@@ -218,6 +218,7 @@ fn join(mine: &mut RunPart, run: &RunPart) {
     mine.connections += run.connections;
     mine.http2.join(&run.http2);
     mine.websocket.join(&run.websocket);
+    mine.socketio.join(&run.socketio);
     mine.lines_lost += run.lines_lost;
     mine.stall_ns = mine.stall_ns.max(run.stall_ns);
     mine.last_end_ns = mine.last_end_ns.max(run.last_end_ns);

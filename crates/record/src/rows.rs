@@ -1,6 +1,6 @@
 //! One row per interval for the whole run. All but the newest rows are packed.
 
-use std::collections::BTreeMap;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use measure::{
     TimeSpan,
@@ -28,6 +28,8 @@ pub struct Rows {
     pub websocket: WebSocketCounts,
     /// Counts of Socket.IO sessions. Rows contain only the number of open ones.
     pub socketio: SocketIoCounts,
+    /// The last interval so far.
+    last_index: Option<u64>,
     pub exited: u64,
     pub end_ns: u64,
     pub last_end_ns: u64,
@@ -42,9 +44,8 @@ impl Rows {
         self.opened += row.run.opened;
         self.http2.add(&row.run.http2);
         row.run.http2 = row.run.http2.levels();
-        self.websocket.add(&row.run.websocket);
+        self.add_connections(&row);
         row.run.websocket = row.run.websocket.level();
-        self.socketio.add(&row.run.socketio);
         row.run.socketio = row.run.socketio.level();
         self.end_ns = self.end_ns.max(row.span.to_ns);
         self.last_end_ns = self.last_end_ns.max(row.run.last_end_ns);
@@ -55,6 +56,22 @@ impl Rows {
         {
             Ok(place) => self.open[place].add(&row),
             Err(place) => self.open.insert(place, row),
+        }
+    }
+
+    /// Adds the counts of connections. Open at the end are those of the last interval of all
+    /// processes, whose rows come one process after the other.
+    fn add_connections(&mut self, row: &IntervalRow) {
+        let before = (self.websocket.open, self.socketio.open);
+        self.websocket.add(&row.run.websocket);
+        self.socketio.add(&row.run.socketio);
+        match self.last_index.cmp(&Some(row.index)) {
+            Ordering::Less => self.last_index = Some(row.index),
+            Ordering::Equal => {
+                self.websocket.open += before.0;
+                self.socketio.open += before.1;
+            }
+            Ordering::Greater => (self.websocket.open, self.socketio.open) = before,
         }
     }
 

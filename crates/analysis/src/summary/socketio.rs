@@ -46,7 +46,7 @@ pub struct SocketIo {
 /// Returns `None` if no step asked for a session that got an answer.
 pub(super) fn row(run: &Run) -> Option<SocketIo> {
     let counts = &run.totals.rows.socketio;
-    if counts.opened + counts.refused + counts.refused_polls == 0 {
+    if counts.opened + counts.refused + counts.polls == 0 {
         return None;
     }
     Some(SocketIo {

@@ -69,7 +69,7 @@ pub fn split_payload(text: &str) -> impl Iterator<Item = &str> {
     text.split(SEPARATOR).filter(|packet| !packet.is_empty())
 }
 
-/// What the server says at the beginning of a session.
+/// The server's first packet in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Handshake {
@@ -93,7 +93,7 @@ fn no_limit() -> usize {
 
 impl Handshake {
     /// Reads the content of [`EnginePacket::Open`]. Returns `None` if it is not a handshake, or if
-    /// its name could not stand in a URL.
+    /// its name is not valid in a URL.
     #[must_use]
     pub fn parse(text: &str) -> Option<Handshake> {
         let handshake: Handshake = serde_json::from_str(text).ok()?;

@@ -111,9 +111,10 @@ enum IterationAbort {
     /// A request failed.
     Failed(measure::Failure),
     Answered(measure::Failure, Fault, u32),
-    /// An operation on a WebSocket connection has no result.
+    /// An operation on a WebSocket connection or in a Socket.IO session has no result.
     WebSocket(Fault),
-    /// The server refused a WebSocket connection with this HTTP status. Contains the step.
+    /// The server refused a WebSocket connection or a Socket.IO session with this HTTP status.
+    /// Contains the step.
     Refused(u16, u32),
     /// A strict capture or match failed. Contains the step if it was a request.
     Capture(Option<u32>),

@@ -1,5 +1,5 @@
-//! An operation of a user: an action with an intended start, an end and an outcome. Requests and
-//! steps on WebSocket connections are operations.
+//! An operation of a user: an action with an intended start, an end and an outcome. Requests, and
+//! steps on WebSocket connections and in Socket.IO sessions, are operations.
 
 use measure::{Fault, LabelId, Sample, interval::FailureDetail, sample::Intended};
 

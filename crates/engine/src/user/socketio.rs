@@ -221,7 +221,7 @@ impl User<'_> {
         mut messages: Messages,
         result: Result<(), StepFault>,
     ) -> Result<(), IterationAbort> {
-        if result.is_err() || messages.done_ns == 0 {
+        if matches!(result, Err(StepFault::Session(_))) || messages.done_ns == 0 {
             messages.done_ns = self.worker.clock.now();
         }
         self.end(operation, messages.done_ns);

@@ -27,7 +27,7 @@ pub struct Accumulator {
     namespace: String,
     /// Endpoint names by request step. Empty for steps without a name.
     endpoints: Vec<String>,
-    /// What is special about request steps, by step.
+    /// How the metrics treat request steps, by step.
     steps: Vec<StepKind>,
     apdex_ns: Option<u64>,
     extended: bool,
@@ -38,10 +38,10 @@ pub struct Accumulator {
     part: Tally,
 }
 
-/// What is special about a request step.
+/// How Artillery's metrics treat a request step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepKind {
-    /// Nothing.
+    /// They count it.
     Request,
     /// A request of a scenario with `engine: socketio`, whose errors Artillery does not count.
     UncountedRequest,
@@ -123,7 +123,7 @@ impl HotCounts {
         true
     }
 
-    /// Counts a message or an emit. Returns `false` if the event is none.
+    /// Counts a message or an emit. Returns `false` if the event is neither.
     fn message(&mut self, at: u64, event: &Event<'_>) -> bool {
         match *event {
             Event::MessageSent => self.messages_sent.count(at),
@@ -235,7 +235,7 @@ impl Accumulator {
         self
     }
 
-    /// Sets what is special about request steps.
+    /// Sets how the metrics treat request steps.
     #[must_use]
     pub fn steps(mut self, steps: Vec<StepKind>) -> Accumulator {
         self.steps = steps;
@@ -333,7 +333,7 @@ impl accumulator::Accumulator for Accumulator {
             // As in the original, a user whom the stop interrupted counts neither as completed nor
             // as failed.
             Event::UserFailed {
-                reason: Reason::Fault(Fault::Unfinished),
+                reason: Reason::Fault(Fault::Unfinished) | Reason::WebSocket(Fault::Unfinished),
                 ..
             } => {}
             Event::UserFailed { reason, step } => {

@@ -55,6 +55,8 @@ pub(super) struct Session {
     pub(super) id: String,
     behaviour: Behaviour,
     queue: Mutex<Queue>,
+    /// When the client last sent something, in nanoseconds.
+    heard_ns: AtomicU64,
     /// Notified when the queue changes.
     pub(super) changed: Notify,
 }
@@ -90,8 +92,13 @@ impl Sessions {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a session.
+    /// Opens a session, and ends those whose clients have vanished.
     pub(super) fn open(&self, seed: u64, behaviour: Behaviour) -> Arc<Session> {
+        let now_ns = clock::monotonic_ns();
+        let silent: Vec<_> = self.sessions().values().cloned().collect();
+        for session in silent.iter().filter(|session| session.is_silent(now_ns)) {
+            self.close(session);
+        }
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let id = format!("{:016x}{number:08x}", crate::random::mix(seed ^ number));
         let session = Arc::new(Session {
@@ -99,6 +106,7 @@ impl Sessions {
             id: id.clone(),
             behaviour,
             queue: Mutex::default(),
+            heard_ns: AtomicU64::new(clock::monotonic_ns()),
             changed: Notify::new(),
         });
         self.sessions().insert(id, Arc::clone(&session));
@@ -167,6 +175,18 @@ impl Session {
         EnginePacket::Open(&json.to_string()).to_text()
     }
 
+    /// Notes that the client is there.
+    pub(super) fn heard(&self) {
+        self.heard_ns
+            .store(clock::monotonic_ns(), Ordering::Relaxed);
+    }
+
+    fn is_silent(&self, now_ns: u64) -> bool {
+        let allowed = self.ping_interval() + Duration::from_millis(PING_TIMEOUT_MS);
+        let silent_ns = now_ns.saturating_sub(self.heard_ns.load(Ordering::Relaxed));
+        u128::from(silent_ns) > allowed.as_nanos()
+    }
+
     pub(super) fn ping_interval(&self) -> Duration {
         self.behaviour.ping.unwrap_or(PING_INTERVAL)
     }
@@ -188,6 +208,7 @@ impl Session {
 
     /// Whether this is the only polling request that waits for packets.
     pub(super) fn begin_poll(&self) -> bool {
+        self.heard();
         !std::mem::replace(&mut self.queue().is_polled, true)
     }
 
@@ -226,6 +247,7 @@ pub(super) fn receive_all(state: &Arc<ChatState>, session: &Arc<Session>, body: 
 
 /// Handles a packet. Returns whether it was valid.
 pub(super) fn receive(state: &Arc<ChatState>, session: &Arc<Session>, text: &str) -> bool {
+    session.heard();
     match EnginePacket::parse(text) {
         Some(EnginePacket::Message(text)) => match Packet::parse(text) {
             Ok(packet) => receive_packet(state, session, packet),

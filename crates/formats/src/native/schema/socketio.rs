@@ -33,7 +33,7 @@ fn step(key: &str) -> Value {
             json!({ "enum": [["polling", "websocket"], ["polling"], ["websocket"]], "description": "Transports [polling, then websocket]" })
         }
         "auth" => {
-            json!({ "type": "object", "description": "What the server is told about the user" })
+            json!({ "type": "object", "description": "Credentials for the namespace, like the option `auth` of other clients" })
         }
         "headers" => named("Headers of the session's requests", "pairs"),
         "query" => named("Query parameters of the session's requests", "pairs"),

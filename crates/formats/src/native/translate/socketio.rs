@@ -16,7 +16,7 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Keys that say what a step does. `ack` and `expect` can stand beside `emit`.
+/// Keys that say what a step does. `ack` and `expect` can be together with `emit`.
 const ACTIONS: [&str; 7] = [
     "connect", "join", "emit", "ack", "expect", "listen", "close",
 ];
@@ -73,7 +73,7 @@ impl Translator<'_> {
                 return Vec::new();
             }
             ["ack", ..] => {
-                let text = "`ack` needs `emit` beside it";
+                let text = "`ack` needs `emit` in the same step";
                 self.findings.problem(found[0].key_mark, text);
                 return Vec::new();
             }
@@ -122,10 +122,11 @@ impl Translator<'_> {
             return Vec::new();
         };
         let (origin, namespace) = split_url(&text);
-        if !namespace.starts_with('/') || text.contains("{{") {
+        if !namespace.starts_with('/') || text.contains("{{") || namespace.contains(['?', '#', ','])
+        {
             let text = format!(
                 "`{text}` must be a namespace like / or /chat, or the URL of a server like http://HOST/chat, \
-                without variables"
+                without variables and without a query"
             );
             self.findings.problem(url.mark, text);
         }

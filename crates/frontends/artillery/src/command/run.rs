@@ -9,7 +9,7 @@ use engine::{EngineOptions, Prepared, program::RequestStep};
 use formats::{Inputs, LoadErrors};
 use measure::accumulator;
 use plan::{
-    At, Note, Plan,
+    Note, Plan,
     rng::{Purpose, Rng},
 };
 use serde_json::Value;
@@ -308,16 +308,16 @@ fn accumulators(
     }))
 }
 
-/// Returns the positions of the requests in scenarios with `engine: socketio`.
-fn requests_in_sessions(plan: &Plan) -> Vec<At> {
-    let scenarios = plan.scenarios().iter();
-    let of_engine =
-        scenarios.filter(|scenario| scenario.requests().any(|step| step.socketio.is_some()));
-    let requests = of_engine.flat_map(|scenario| scenario.requests());
-    requests.filter_map(|request| request.at.clone()).collect()
+/// Returns for each request step whether its scenario has `engine: socketio`.
+fn requests_in_sessions(plan: &Plan) -> Vec<bool> {
+    let of_scenario = |scenario: &plan::Scenario| {
+        let of_engine = scenario.requests().any(|step| step.socketio.is_some());
+        vec![of_engine; scenario.requests().count()]
+    };
+    plan.scenarios().iter().flat_map(of_scenario).collect()
 }
 
-fn step_kind(step: &RequestStep, in_sessions: &[At]) -> StepKind {
+fn step_kind(step: &RequestStep, in_sessions: &[bool]) -> StepKind {
     let spec = &step.spec;
     if let Some(connect) = &spec.socketio {
         return StepKind::Session {
@@ -327,8 +327,8 @@ fn step_kind(step: &RequestStep, in_sessions: &[At]) -> StepKind {
     if spec.websocket.is_some() {
         return StepKind::WebSocket(authority(step));
     }
-    match &spec.at {
-        Some(at) if in_sessions.contains(at) => StepKind::UncountedRequest,
+    match in_sessions.get(step.index as usize) {
+        Some(true) => StepKind::UncountedRequest,
         _ => StepKind::Request,
     }
 }

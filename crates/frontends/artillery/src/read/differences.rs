@@ -220,7 +220,7 @@ pub const DIFFERENCES: &[Difference] = &[
         "the user ends at the next emit, with `io server disconnect` or `transport close`",
     ),
     differ(
-        "`socketio`: `acknowledge` beside `response`",
+        "`socketio`: `acknowledge` together with `response`",
         "the worker crashes, exit 11",
         "only the response is awaited",
     ),
@@ -235,9 +235,9 @@ pub const DIFFERENCES: &[Difference] = &[
         "rejected with its position",
     ),
     differ(
-        "`socketio`: a text is expected, and the last argument is none",
+        "`socketio`: a text is expected, and the last argument is not a text",
         "the worker crashes, exit 11",
-        "does not fit",
+        "does not match",
     ),
     differ(
         "`socketio`: namespaces of several users",

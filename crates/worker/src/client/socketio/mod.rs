@@ -16,7 +16,7 @@ use std::{
 
 use codec::socketio::{EnginePacket, Handshake, Packet, PacketKind};
 use measure::{
-    Fault,
+    Fault, NoAnswer,
     interval::SocketIoCounts,
     outcome::{SocketIoFault, WebSocketFault},
 };
@@ -108,7 +108,8 @@ impl Session {
     /// Whether the session could move from polling to a WebSocket.
     #[must_use]
     pub fn can_upgrade(&self) -> bool {
-        matches!(self.transport, Transport::Polling(_)) && self.handshake.offers_websocket()
+        let polls = matches!(self.transport, Transport::Polling(_));
+        polls && self.state.ended.is_none() && self.handshake.offers_websocket()
     }
 
     /// Returns a number by which the server can acknowledge an event.
@@ -165,7 +166,7 @@ impl Session {
     ) -> Result<SentMessage, SessionError> {
         self.check_pings()?;
         if !self.state.has_joined(packet.namespace) {
-            return Err(self.state.fault().into());
+            return Err(self.state.fault(packet.namespace).into());
         }
         let sent = self.send_text(packet, limit).await?;
         self.count(|counts| counts.sent += 1);
@@ -177,8 +178,8 @@ impl Session {
         packet: Packet<'_>,
         limit: &Limit,
     ) -> Result<SentMessage, SessionError> {
-        if self.state.ended.is_some() {
-            return Err(self.state.fault().into());
+        if let Some(fault) = self.state.ended {
+            return Err(fault.into());
         }
         let text = packet.to_text();
         let text = EnginePacket::Message(&text).to_text();
@@ -189,7 +190,7 @@ impl Session {
             }
             Transport::Polling(polling) => polling.send(text, &self.requests, limit).await,
         };
-        sent.map_err(|error| self.lost(error))
+        sent.map_err(|error| self.note_failure(error))
     }
 
     /// Reads packets until `receiver` has the last one it waits for. Returns when that one was
@@ -220,15 +221,18 @@ impl Session {
 
     /// Fails if the server's pings stopped.
     fn check_pings(&mut self) -> Result<(), SessionError> {
-        let allowed_ms = self.handshake.ping_interval + self.handshake.ping_timeout;
-        let silent_ns = self.worker.clock.now() - self.state.last_heard_ns;
+        let handshake = &self.handshake;
+        let allowed_ms = handshake
+            .ping_interval
+            .saturating_add(handshake.ping_timeout);
+        let now = self.worker.clock.now();
+        let silent_ns = now.saturating_sub(self.state.last_heard_ns);
         if self.state.ended.is_some() || silent_ns <= allowed_ms.saturating_mul(1_000_000) {
             return Ok(());
         }
-        self.end(SocketIoFault::PingTimeout.into(), |counts| {
-            counts.ping_timeouts += 1;
-        });
-        Err(SocketIoFault::PingTimeout.into())
+        let fault = Fault::SocketIo(SocketIoFault::PingTimeout);
+        self.end(fault, |counts| counts.ping_timeouts += 1);
+        Err(fault.into())
     }
 
     /// Reads packets. Returns when the last awaited one was read.
@@ -239,8 +243,11 @@ impl Session {
         receiver: &mut dyn FnMut(&Packet<'_>, u64) -> Claim,
     ) -> Poll<Result<u64, SessionError>> {
         loop {
-            if self.state.ended.is_some() || namespace.is_some_and(|name| !self.has_joined(name)) {
-                return Poll::Ready(Err(self.state.fault().into()));
+            if let Some(fault) = self.state.ended {
+                return Poll::Ready(Err(fault.into()));
+            }
+            if let Some(name) = namespace.filter(|name| !self.has_joined(name)) {
+                return Poll::Ready(Err(self.state.fault(name).into()));
             }
             let read = match &mut self.transport {
                 Transport::WebSocket(socket) => {
@@ -259,15 +266,21 @@ impl Session {
                     let pong = EnginePacket::Pong(&content).to_text();
                     self.queue(pong);
                 }
-                Ok(Read::Closed) => self.end(SocketIoFault::Disconnected.into(), |counts| {
-                    counts.closed_by_server += 1;
-                }),
-                Ok(Read::Bad) => {
-                    self.end(SocketIoFault::BadPacket.into(), |counts| counts.lost += 1);
-                }
-                Err(error) => return Poll::Ready(Err(self.lost(error))),
+                Ok(Read::Closed) => self.end_by_server(),
+                Ok(Read::Bad) => self.end_by_violation(),
+                Err(error) => return Poll::Ready(Err(self.note_failure(error))),
             }
         }
+    }
+
+    fn end_by_server(&mut self) {
+        let fault = Fault::SocketIo(SocketIoFault::Disconnected);
+        self.end(fault, |counts| counts.closed_by_server += 1);
+    }
+
+    fn end_by_violation(&mut self) {
+        let fault = Fault::SocketIo(SocketIoFault::BadPacket);
+        self.end(fault, |counts| counts.lost += 1);
     }
 
     fn queue(&mut self, text: String) {
@@ -282,20 +295,26 @@ impl Session {
         count(&mut self.worker.recorder.borrow_mut().run.socketio);
     }
 
-    /// Ends the session.
-    fn end(&mut self, fault: SessionError, count: impl FnOnce(&mut SocketIoCounts)) {
+    /// Ends the session. `count` counts it if it was open.
+    fn end(&mut self, fault: Fault, count: impl FnOnce(&mut SocketIoCounts)) {
         if self.state.ended.is_none() {
-            self.open = None;
-            self.count(count);
-            self.state.ended = Some(fault.fault);
+            self.state.ended = Some(fault);
+            if self.open.take().is_some() {
+                self.count(count);
+            }
         }
     }
 
-    /// Notes that an operation of the transport failed. Unless only a time limit expired, the
-    /// session is lost.
-    fn lost(&mut self, error: SessionError) -> SessionError {
-        if !matches!(error.fault, Fault::ResponseTimeout | Fault::Unfinished) {
-            self.end(error.clone(), |counts| counts.lost += 1);
+    /// Ends the session after a failed operation of the transport, unless only a time limit
+    /// expired. Returns the error to report.
+    fn note_failure(&mut self, mut error: SessionError) -> SessionError {
+        error.fault = session_fault(error.fault);
+        match error.fault {
+            Fault::ResponseTimeout | Fault::Unfinished => {}
+            fault @ Fault::SocketIo(SocketIoFault::Disconnected) => {
+                self.end(fault, |counts| counts.closed_by_server += 1);
+            }
+            fault => self.end(fault, |counts| counts.lost += 1),
         }
         error
     }
@@ -304,6 +323,7 @@ impl Session {
     /// aborted before.
     pub async fn close(mut self, limit: &Rc<Limit>) -> bool {
         if self.state.ended.is_some() {
+            self.close_in_background();
             return true;
         }
         self.begin_close();
@@ -321,13 +341,17 @@ impl Session {
 
     /// Closes the session in the background.
     pub fn close_in_background(mut self) {
-        if self.state.ended.is_some() {
-            return;
+        let has_ended = self.state.ended.is_some();
+        if !has_ended {
+            self.begin_close();
         }
-        self.begin_close();
         match self.transport {
+            // The server may have ended only the session.
             Transport::WebSocket(socket) => socket.close_in_background(),
+            Transport::Polling(_) if has_ended => {}
             Transport::Polling(mut polling) => {
+                // The task may never run, if the run ends now.
+                polling.begin_flush(&self.requests);
                 let worker = Rc::clone(&self.worker);
                 let limit = Rc::new(Limit::default());
                 let until = worker.clock.now() + CLOSE_WAIT_NS;
@@ -349,9 +373,8 @@ impl Session {
         if matches!(self.transport, Transport::Polling(_)) {
             self.queue(EnginePacket::Close.to_text());
         }
-        self.end(SocketIoFault::NotConnected.into(), |counts| {
-            counts.closed_here += 1;
-        });
+        let fault = Fault::SocketIo(SocketIoFault::NotConnected);
+        self.end(fault, |counts| counts.closed_here += 1);
     }
 }
 
@@ -378,13 +401,19 @@ fn read_socket(
     let read = ready!(socket.poll_messages(cx, &mut receive));
     Poll::Ready(match read {
         Ok(_) => Ok(last),
-        // Servers close the WebSocket to end a session.
-        Err(Fault::WebSocket(WebSocketFault::Closed)) => Ok(Read::Closed),
-        Err(Fault::WebSocket(WebSocketFault::ClosedWithError | WebSocketFault::Lost)) => {
-            Err(SocketIoFault::Lost.into())
-        }
         Err(fault) => Err(fault.into()),
     })
+}
+
+/// Returns what the end of a connection means for its session.
+fn session_fault(fault: Fault) -> Fault {
+    match fault {
+        // Servers close the WebSocket to end a session.
+        Fault::WebSocket(WebSocketFault::Closed) => Fault::SocketIo(SocketIoFault::Disconnected),
+        Fault::SocketIo(_) => fault,
+        fault if fault.class() == NoAnswer::Reset => Fault::SocketIo(SocketIoFault::Lost),
+        fault => fault,
+    }
 }
 
 fn cut_fault(cut: Cut) -> Fault {

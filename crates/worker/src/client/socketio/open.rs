@@ -38,7 +38,7 @@ pub struct SessionRequest<'a> {
     pub transports: Transports,
     /// Namespace to join.
     pub namespace: &'a str,
-    /// What the server is told about the user, as JSON. May be empty.
+    /// Credentials for the namespace, as JSON. May be empty.
     pub auth: &'a str,
     /// Random bytes for the key of a WebSocket.
     pub random: [u8; 16],
@@ -57,15 +57,13 @@ impl Client {
         exchange: &mut Exchange,
     ) -> Result<Option<Session>, SessionError> {
         let opened = match wanted.transports {
-            Transports::Polling => {
-                let opened = self.open_polling(agent, call, caller, exchange);
-                opened.await?
-            }
+            Transports::Polling => self.open_polling(agent, call, caller, exchange).await,
             Transports::WebSocket => {
                 let opened = self.open_websocket(agent, call, wanted.random, caller, exchange);
-                opened.await?
+                opened.await
             }
         };
+        let opened = opened.inspect_err(|_| exchange.moments.done = self.worker.clock.now())?;
         let Some(mut session) = opened else {
             self.count_session(|counts| counts.refused += 1);
             return Ok(None);
@@ -80,7 +78,7 @@ impl Client {
             }
             Err(error) => {
                 exchange.moments.done = self.worker.clock.now();
-                session.abandon();
+                session.close_in_background();
                 Err(error)
             }
         }
@@ -180,8 +178,15 @@ impl Client {
             };
             Claim::Last
         };
-        socket.receive(agent.limit, &mut receive).await?;
-        let handshake = handshake.ok_or(SocketIoFault::BadHandshake)?;
+        let received = socket.receive(agent.limit, &mut receive).await;
+        let handshake = match (received, handshake) {
+            (Ok(_), Some(handshake)) => handshake,
+            (received, _) => {
+                socket.close_in_background();
+                received?;
+                return Err(SocketIoFault::BadHandshake.into());
+            }
+        };
         requests.sid.clone_from(&handshake.sid);
         Ok(Some(Session {
             worker: Rc::clone(&self.worker),
@@ -191,15 +196,6 @@ impl Client {
             handshake,
             open: None,
         }))
-    }
-}
-
-impl Session {
-    /// Closes a session that was never open for its user.
-    fn abandon(self) {
-        if let Transport::WebSocket(socket) = self.transport {
-            socket.close_in_background();
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     collections::VecDeque,
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
 use codec::{
@@ -26,6 +26,10 @@ use crate::deadlines::Limit;
 
 /// Maximum number of connections that are kept: one for each kind of request.
 const MOST_CONNECTIONS: usize = 2;
+
+/// Number of unsent packets above which nothing is received. A server could otherwise demand pongs
+/// without end.
+const MOST_QUEUED: usize = 1000;
 
 type Transaction = Pin<Box<dyn Future<Output = Result<Transacted, Fault>>>>;
 
@@ -54,6 +58,8 @@ pub(super) struct Polling {
     max_payload: usize,
     /// The last request that sent packets.
     sent: SentMessage,
+    /// Why receiving failed while packets were sent.
+    failed: Option<SessionError>,
 }
 
 impl Polling {
@@ -68,6 +74,7 @@ impl Polling {
             outbox: VecDeque::new(),
             max_payload,
             sent: SentMessage::default(),
+            failed: None,
         }
     }
 
@@ -100,10 +107,21 @@ impl Polling {
         self.queue(text);
         std::future::poll_fn(|cx| match self.poll_send(cx, requests) {
             Poll::Ready(sent) => Poll::Ready(sent),
-            Poll::Pending => limit.poll(cx).map(|cut| Err(cut_fault(cut).into())),
+            Poll::Pending => {
+                // An answer may arrive before the response, and has its own time.
+                if let Poll::Ready(Err(error)) = self.poll_receive(cx) {
+                    self.failed = Some(error);
+                }
+                limit.poll(cx).map(|cut| Err(cut_fault(cut).into()))
+            }
         })
         .await?;
         Ok(SentMessage { bytes, ..self.sent })
+    }
+
+    /// Begins to send what is queued.
+    pub fn begin_flush(&mut self, requests: &SessionRequests) {
+        let _ = self.poll_send(&mut Context::from_waker(Waker::noop()), requests);
     }
 
     /// Sends what is queued, as far as the server takes it.
@@ -142,6 +160,13 @@ impl Polling {
         loop {
             if let Some(packet) = self.inbox.pop_front() {
                 return Poll::Ready(Ok(packet));
+            }
+            if let Some(error) = self.failed.take() {
+                return Poll::Ready(Err(error));
+            }
+            if self.receiving.is_none() && self.outbox.len() > MOST_QUEUED {
+                // The request that sends wakes this task.
+                return Poll::Pending;
             }
             if self.receiving.is_none() {
                 self.receiving = Some(self.start(requests.get(), "GET"));
@@ -236,9 +261,8 @@ impl Polling {
     }
 
     fn start(&mut self, request: Built, method: &'static str) -> Transaction {
-        let mut idle = self.idle.iter_mut();
-        let usable = idle.rposition(|conn| !conn.transport.is_stale());
-        let conn = usable.map(|at| self.idle.swap_remove(at));
+        self.idle.retain_mut(|conn| !conn.transport.is_stale());
+        let conn = self.idle.pop();
         let client = Rc::clone(&self.client);
         Box::pin(transact(client, conn, request, method, self.label))
     }

@@ -12,7 +12,9 @@ pub(super) struct SessionState {
     worker: Rc<Worker>,
     /// Namespaces that the user has joined.
     pub namespaces: Vec<String>,
-    /// Why the session takes no more events.
+    /// Namespaces from which the server removed the user.
+    removed: Vec<String>,
+    /// The fault that later steps fail with. `None` while the session is open.
     pub ended: Option<Fault>,
     /// When the last packet arrived.
     pub last_heard_ns: u64,
@@ -54,6 +56,7 @@ impl SessionState {
         SessionState {
             worker: Rc::clone(worker),
             namespaces: Vec::new(),
+            removed: Vec::new(),
             ended: None,
             last_heard_ns: worker.clock.now(),
             bytes_received: 0,
@@ -67,10 +70,16 @@ impl SessionState {
         self.ended.is_none() && self.namespaces.iter().any(|joined| joined == namespace)
     }
 
-    /// Returns why an event cannot be sent or received.
-    pub fn fault(&self) -> Fault {
-        self.ended
-            .unwrap_or(Fault::SocketIo(SocketIoFault::Disconnected))
+    /// Returns why an event of this namespace cannot be sent or received.
+    pub fn fault(&self, namespace: &str) -> Fault {
+        self.ended.unwrap_or_else(|| {
+            let is_removed = self.removed.iter().any(|removed| removed == namespace);
+            Fault::SocketIo(if is_removed {
+                SocketIoFault::Disconnected
+            } else {
+                SocketIoFault::NotConnected
+            })
+        })
     }
 
     pub fn next_id(&mut self) -> u64 {
@@ -145,6 +154,7 @@ impl SessionState {
     ) -> Read {
         if packet.kind == PacketKind::Disconnect {
             self.namespaces.retain(|name| name != packet.namespace);
+            self.removed.push(packet.namespace.to_owned());
             return match self.namespaces.is_empty() {
                 true => Read::Closed,
                 false => Read::More,

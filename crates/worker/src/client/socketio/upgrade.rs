@@ -71,21 +71,23 @@ impl Session {
                 ..SocketIoFault::PollRefused.into()
             });
         };
-        let probe = EnginePacket::Ping(PROBE).to_text();
-        socket.send(&probe, agent.limit).await?;
         let mut is_pong = false;
         let mut receive = |message: Message<'_>, _: u64| {
             let expected = EnginePacket::Pong(PROBE);
             is_pong = matches!(message, Message::Text(text) if EnginePacket::parse(text) == Some(expected));
             Claim::Last
         };
-        socket.receive(agent.limit, &mut receive).await?;
-        if is_pong {
-            Ok(socket)
-        } else {
-            socket.close_in_background();
-            Err(SocketIoFault::BadPacket.into())
+        let probe = EnginePacket::Ping(PROBE).to_text();
+        let mut answered = socket.send(&probe, agent.limit).await.map(|_| 0);
+        if answered.is_ok() {
+            answered = socket.receive(agent.limit, &mut receive).await;
         }
+        if is_pong {
+            return Ok(socket);
+        }
+        socket.close_in_background();
+        answered?;
+        Err(SocketIoFault::BadPacket.into())
     }
 
     async fn move_to(
@@ -103,8 +105,11 @@ impl Session {
         self.transport = Transport::WebSocket(Box::new(socket));
         for (text, at_ns) in received {
             let read = self.state.read(&text, at_ns, &mut |_, _| Claim::Unclaimed);
-            if let Read::Pong(content) = read {
-                self.queue(EnginePacket::Pong(&content).to_text());
+            match read {
+                Read::Pong(content) => self.queue(EnginePacket::Pong(&content).to_text()),
+                Read::Closed => self.end_by_server(),
+                Read::Bad => self.end_by_violation(),
+                Read::More | Read::Last(_) => {}
             }
         }
         Ok(sent.done_ns)

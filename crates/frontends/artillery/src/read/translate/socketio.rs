@@ -19,8 +19,8 @@ use formats::document::{Entry, Mark, Node};
 const DEFAULT_PATH: &str = "/socket.io/";
 /// How long a step waits for an event, unless the script has a time limit.
 const DEFAULT_WAIT_NS: u64 = 10 * plan::units::SECOND;
-/// Keys beside `emit` that belong to it.
-const BESIDE_EMIT: [&str; 3] = ["namespace", "response", "acknowledge"];
+/// Keys of the same step as `emit`.
+const EMIT_OPTIONS: [&str; 3] = ["namespace", "response", "acknowledge"];
 /// Where a value is found. Without any, Artillery takes the first argument.
 const SOURCES: [&str; 5] = ["json", "regexp", "header", "selector", "xpath"];
 /// Functions that Artillery calls only in scenarios of other engines.
@@ -166,12 +166,12 @@ impl Translator<'_> {
             .collect()
     }
 
-    /// Reads `emit`, and what stands beside it.
+    /// Reads `emit` and its options.
     pub(super) fn emit(&mut self, node: &Node, kind: &Entry) -> Option<Step> {
         for entry in node.entries() {
-            if entry.key != "emit" && !BESIDE_EMIT.contains(&entry.key.as_str()) {
+            if entry.key != "emit" && !EMIT_OPTIONS.contains(&entry.key.as_str()) {
                 let text = format!(
-                    "`{}` has no effect beside `emit`: Artillery knows namespace, response and acknowledge here",
+                    "`{}` has no effect together with `emit`: Artillery knows namespace, response and acknowledge here",
                     entry.key
                 );
                 self.findings.note(entry.key_mark, text);
@@ -246,7 +246,8 @@ impl Translator<'_> {
         let truthy = |key: &str| node.entry(key).filter(|entry| entry.value.is_truthy());
         let (response, acknowledge) = (truthy("response"), truthy("acknowledge"));
         if let (Some(_), Some(acknowledge)) = (response, acknowledge) {
-            let text = "`acknowledge` has no effect beside `response`: Artillery crashes here";
+            let text =
+                "`acknowledge` has no effect together with `response`: Artillery crashes here";
             self.findings.note(acknowledge.key_mark, text);
         }
         if let Some(response) = response {

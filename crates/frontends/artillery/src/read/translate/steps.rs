@@ -64,6 +64,11 @@ impl Translator<'_> {
         if self.socketio.is_active && kind.key == "emit" {
             return self.emit(node, kind);
         }
+        if self.socketio.is_active && kind.key == "parallel" {
+            let text = "`parallel` is not supported with `engine: socketio`: write its steps one after the other";
+            self.findings.problem(kind.key_mark, text);
+            return None;
+        }
         if let Some(Support::No(what_to_do)) =
             keys::find(KeyLevel::Step, &kind.key).map(|key| key.support)
         {

@@ -124,6 +124,10 @@ fn what_cannot_work_is_named_with_its_position() {
             "`response` needs the name of an event: `response: { on: NAME, data: … }`",
         ),
         (
+            "{ parallel: [ { get: { url: / } } ] }",
+            "`parallel` is not supported with `engine: socketio`",
+        ),
+        (
             "{ send: a }",
             "`send` is not supported: only scenarios with `engine: ws`",
         ),
@@ -142,7 +146,7 @@ fn what_has_no_effect_is_noted() {
     let notes = notes(&plan(&script)).join("\n");
     assert!(notes.contains("`beforeScenario` has no effect"), "{notes}");
     assert!(
-        notes.contains("`acknowledge` has no effect beside `response`"),
+        notes.contains("`acknowledge` has no effect together with `response`"),
         "{notes}"
     );
 }
