@@ -22,6 +22,9 @@ ROOT = Path(__file__).parent.parent
 LOADLINE = Path(os.environ.get("LOADLINE", Path(sys.executable).parent / "loadline"))
 
 
+INHERITED = ("NO_COLOR", "COLUMNS", "LINES", "SSL_CERT_FILE")
+
+
 def reset_inherited_state() -> None:
     """Gives every test the same environment, independent of the shell or service that started pytest.
 
@@ -33,7 +36,7 @@ def reset_inherited_state() -> None:
         signal.signal(number, signal.SIG_DFL)
     os.umask(0o022)
     for name in list(os.environ):
-        if name.startswith("LOADLINE_") or name.upper().endswith("_PROXY") or name in ("NO_COLOR", "COLUMNS", "LINES"):
+        if name.startswith(("LOADLINE_", "OTEL_")) or name.upper().endswith("_PROXY") or name in INHERITED:
             del os.environ[name]
     os.environ["TERM"] = "xterm-256color"
     # With this mutant a busy machine makes no measurement invalid. Tests marked `timed` run without

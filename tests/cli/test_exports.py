@@ -177,3 +177,10 @@ def test_environment_sets_exports_of_compatibility_commands(loadline, start_lab)
     run = loadline("wrk", "-d1", "-c1", "-t1", f"{lab.url}/api/sum", env={"LOADLINE_EXPORT": "csv=wrk.csv"})
     assert run.returncode == 0
     assert os.path.getsize(loadline.folder / "wrk.csv") > 500
+
+
+@pytest.mark.parametrize("export", ["otlp=htp://me:hunter2@h", "remote-write=htp://me:hunter2@h", "nothing=http://me:hunter2@h"])
+def test_password_of_a_wrong_export_is_hidden(loadline, export):
+    run = loadline("run", "http://127.0.0.1:1", "--rate", "1/s", "--duration", "1s", "--export", export)
+    assert run.returncode in (2, 3)
+    assert "hunter2" not in run.stdout + run.stderr

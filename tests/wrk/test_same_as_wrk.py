@@ -181,6 +181,7 @@ def test_dropped_connections_are_reopened_without_back_off(loadline, answers):
     assert any(ours > theirs / 5 for theirs, ours in pairs), pairs
 
 
+@pytest.mark.alone
 def test_late_responses_count_as_timeouts(loadline):
     def slow(connection):
         while connection.recv(65536):

@@ -94,6 +94,10 @@ impl Base {
             None => (rest, "/"),
         };
         if !matches!(scheme, "http" | "https") {
+            let url = match plan::server::password_of(url) {
+                Some(password) => url.replace(password, "‹redacted›"),
+                None => url.to_owned(),
+            };
             return Err(format!("`{url}` is not an http:// or https:// URL"));
         }
         let login = plan::server::credentials_of(authority)?;

@@ -69,7 +69,7 @@ impl Exports {
         for text in wanted {
             exports
                 .add(text)
-                .map_err(|reason| format!("{name} '{text}': {reason}"))?;
+                .map_err(|reason| without_password(text, format!("{name} '{text}': {reason}")))?;
         }
         Ok(exports)
     }
@@ -271,6 +271,15 @@ fn write(format: Format, path: &Path, run: &Run, summary: &Summary) -> io::Resul
         }
     }
     out.flush()
+}
+
+/// Hides the password of the URL in an export.
+fn without_password(export: &str, message: String) -> String {
+    let url = export.split_once('=').map_or(export, |(_, url)| url);
+    match plan::server::password_of(url) {
+        Some(password) => message.replace(password, "‹redacted›"),
+        None => message,
+    }
 }
 
 #[cfg(test)]

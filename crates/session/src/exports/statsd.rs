@@ -331,7 +331,7 @@ impl<'a> Lines<'a> {
             for (ms, n) in zero.into_iter().chain(filled) {
                 let kind = match n {
                     1 => "ms".to_owned(),
-                    n => format!("ms|@{}", 1.0 / n as f64),
+                    n => format!("ms|@{}", sample_rate(n)),
                 };
                 self.line(
                     name,
@@ -341,6 +341,15 @@ impl<'a> Lines<'a> {
                 );
             }
         }
+    }
+}
+
+/// Returns the sample rate of a line that stands for `n` times. Receivers round `1 / rate` down.
+fn sample_rate(n: u64) -> f64 {
+    let rate = 1.0 / n as f64;
+    match (1.0 / rate) as u64 {
+        weight if weight < n => rate.next_down(),
+        _ => rate,
     }
 }
 
@@ -390,7 +399,15 @@ mod tests {
         let (ms, rest) = rest.split_once("|ms|@").unwrap();
         assert!((ms.parse::<f64>().unwrap() - 20.0).abs() < 0.24, "{line}");
         let (rate, tags) = rest.split_once("|#").unwrap();
-        assert_eq!((1.0 / rate.parse::<f64>().unwrap()).round(), 3000.0);
+        assert_eq!((1.0 / rate.parse::<f64>().unwrap()) as u64, 3000);
         assert_eq!(tags, "test:a_b,label:GET /_x,outcome:ok");
+    }
+
+    #[test]
+    fn receivers_that_round_down_find_the_weight() {
+        for n in 2..200_000 {
+            let written = super::sample_rate(n).to_string();
+            assert_eq!((1.0 / written.parse::<f64>().unwrap()) as u64, n);
+        }
     }
 }

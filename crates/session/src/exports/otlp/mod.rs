@@ -88,14 +88,15 @@ impl OtlpExporter {
         };
         let body = self.encoded(writer.request(&self.totals, period));
         let answer = self.receiver.post(&body)?;
-        if let Some(failure) = rejected(&answer) {
-            return Err(failure);
-        }
+        // Points that were rejected must not be sent again, and the others were taken.
         if self.settings.is_delta {
             self.totals.clear();
             self.from_ns = self.to_ns;
         }
-        Ok(pending)
+        match rejected(&answer) {
+            Some(failure) => Err(failure),
+            None => Ok(pending),
+        }
     }
 }
 
@@ -126,6 +127,8 @@ impl IntervalExporter for OtlpExporter {
 
     fn finish(&mut self, _: Option<Run>) -> Result<u64, String> {
         self.totals.end();
+        // Receivers refuse two values for the same time.
+        self.to_ns += 1_000_000;
         let pending = self.pending;
         with_retries(|| self.export().map(drop)).map(|()| pending)
     }
