@@ -129,7 +129,7 @@ TIER ?= not proof and not long
 
 test: tests-build
 	$(MAKE) -j2 --output-sync=target test-rust test-commands
-	$(PYTEST) -m '$(TIER) and alone and paced' -n 6
+	$(PYTEST) -m '$(TIER) and alone and paced' -n 3
 	$(PYTEST) -m '$(TIER) and alone and not paced'
 
 # Property tests use a fixed seed, so a change never fails by chance. `make test-long` draws new cases.
