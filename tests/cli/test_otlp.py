@@ -1,4 +1,4 @@
-"""`--export otlp`: what a receiver gets equals the record, and trouble with it is one note."""
+"""`--export otlp`: what a receiver gets equals the record, and its failures are one note."""
 
 import contextlib
 import gzip
@@ -194,7 +194,7 @@ def note_of(loadline) -> tuple[int, int, str] | None:
     if not notes:
         return None
     (note,) = notes
-    lost, intervals, reason = re.fullmatch(r"--export otlp: (\d+) of (\d+) intervals were not exported: (.*)", note).groups()
+    lost, intervals, reason = re.fullmatch(r"--export otlp: (\d+) of (\d+) intervals were not exported in time: (.*)", note).groups()
     return int(lost), int(intervals), reason
 
 
@@ -305,9 +305,9 @@ def test_refusals_during_the_run_are_one_note(loadline, start_lab, status, reaso
     with Receiver([status] * 99) as receiver:
         run, _ = run_with(loadline, start_lab, receiver)
     assert run.returncode == 0, run.stderr
-    lost, intervals, told = note_of(loadline)
+    lost, intervals, cause = note_of(loadline)
     assert lost == intervals
-    assert re.fullmatch(reason, told)
+    assert re.fullmatch(reason, cause)
     assert run.stderr.count("--export otlp") == 1
     assert receiver.exports == []
 

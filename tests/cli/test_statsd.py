@@ -124,7 +124,7 @@ def test_missing_receiver_is_reported_before_any_request(loadline, tmp_path):
 
 def lost_intervals(loadline, reason: str) -> tuple[int, int]:
     (note,) = [note for note in loadline.summary()["notes"] if "--export statsd" in note]
-    lost, intervals = re.fullmatch(rf"--export statsd: (\d+) of (\d+) intervals were not exported: {reason}", note).groups()
+    lost, intervals = re.fullmatch(rf"--export statsd: (\d+) of (\d+) intervals were not exported in time: {reason}", note).groups()
     return int(lost), int(intervals)
 
 

@@ -34,8 +34,7 @@ use engine::driver::Driver;
 use worker::{
     Worker,
     client::{
-        Agent, BuildError, Built, Call, CallError, Caller, Client, Exchange, HttpClientConfig,
-        Moments, Override, pool::ConnectionPool,
+        Agent, Call, CallError, Client, Exchange, HttpClientConfig, NoCaller, pool::ConnectionPool,
     },
     deadlines::Limit,
 };
@@ -365,17 +364,6 @@ async fn send(
         // The client does not follow redirects here.
         _ => Fault::Other,
     })
-}
-
-struct NoCaller;
-
-impl Caller for NoCaller {
-    fn sending(&mut self, _: u64) {}
-    fn redirected(&mut self, _: Intended, _: &Moments, _: &Response) {}
-    fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {
-        Err(BuildError::Url(change.url.to_owned()))
-    }
-    fn odd_cookie(&mut self, _: u64) {}
 }
 
 fn read(mut answer: Response) -> Answered {

@@ -1,23 +1,12 @@
 // Socket.IO: sessions and events.
 
-import { facts } from "../dom/table";
 import { count } from "../text/units";
-import type { Page, SocketIoCounts } from "../types";
-import { type Section, section } from "./section";
+import type { SocketIoCounts } from "../types";
+import { factsSection } from "./facts";
+import type { Section } from "./section";
 
 export function socketio(): Section {
-  return section("socketio", "Socket.IO", (page: Page) => {
-    const one = page.summary.socketio;
-    if (!one) return {};
-    return {
-      above: [
-        facts(
-          items(one).filter(([, text]) => text !== ""),
-          "facts wide",
-        ),
-      ],
-    };
-  });
+  return factsSection("socketio", "Socket.IO", ({ socketio: one }) => (one ? items(one) : []));
 }
 
 function items(one: SocketIoCounts): [string, string][] {

@@ -1,23 +1,12 @@
 // WebSocket: connections and messages.
 
-import { facts } from "../dom/table";
 import { bytes, count } from "../text/units";
-import type { Page, WebSocketCounts } from "../types";
-import { type Section, section } from "./section";
+import type { WebSocketCounts } from "../types";
+import { factsSection } from "./facts";
+import type { Section } from "./section";
 
 export function websocket(): Section {
-  return section("websocket", "WebSocket", (page: Page) => {
-    const one = page.summary.websocket;
-    if (!one) return {};
-    return {
-      above: [
-        facts(
-          items(one).filter(([, text]) => text !== ""),
-          "facts wide",
-        ),
-      ],
-    };
-  });
+  return factsSection("websocket", "WebSocket", ({ websocket: one }) => (one ? items(one) : []));
 }
 
 function items(one: WebSocketCounts): [string, string][] {

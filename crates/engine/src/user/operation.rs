@@ -53,4 +53,22 @@ impl User<'_> {
             recorder.borrow_mut().first(sample, detail);
         }
     }
+
+    /// Limits a step, by default to the time that requests have.
+    pub(super) fn limit(&self, operation: Operation, limit_ns: Option<u64>) {
+        let limit_ns = limit_ns.or(self.program.http.timeouts.total_ns);
+        let deadline = limit_ns.map_or(worker::deadlines::NEVER, |ns| {
+            operation.started_ns.saturating_add(ns)
+        });
+        self.worker
+            .deadlines
+            .borrow_mut()
+            .limit(&self.io.limit, deadline);
+    }
+
+    /// Returns random bytes for the key of a WebSocket connection.
+    pub(super) fn random_bytes(&mut self) -> [u8; 16] {
+        let [high, low] = [self.rng.next_u64(), self.rng.next_u64()];
+        ((u128::from(high) << 64) | u128::from(low)).to_le_bytes()
+    }
 }

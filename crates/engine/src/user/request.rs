@@ -192,22 +192,11 @@ impl User<'_> {
                 .unwrap_or(step.spec.follow_redirects)
                 .then_some(redirects),
         };
-        let mut agent = Agent {
-            pool: &self.io.pool,
-            limit: &self.io.limit,
-            jar: &mut self.jar,
-        };
-        let mut teller = Teller {
-            worker: self.worker,
-            program: self.program,
-            vars: &self.vars,
-            step,
-            called: ongoing.called.as_deref(),
-            change,
-            drawn_from,
-        };
+        let client = self.client;
+        let called = ongoing.called.as_deref();
+        let (mut agent, mut teller) = self.caller(step, called, change, drawn_from);
         let exchange = &mut ongoing.exchange;
-        let sent = self.client.send(&mut agent, &call, &mut teller, exchange);
+        let sent = client.send(&mut agent, &call, &mut teller, exchange);
         match sent.await {
             Ok(()) => Ok(()),
             Err(CallError::Fault(fault)) => Err(IterationAbort::Fault(fault, Some(step.index))),
@@ -235,6 +224,31 @@ impl User<'_> {
             }
             Err(CallError::Build(error)) => Err(self.build_end(step, error)),
         }
+    }
+
+    /// Returns the user as the client's caller.
+    pub(super) fn caller<'c>(
+        &'c mut self,
+        step: &'c RequestStep,
+        called: Option<&'c str>,
+        change: Option<&'c RequestChange>,
+        drawn_from: Rng,
+    ) -> (Agent<'c>, Teller<'c>) {
+        let agent = Agent {
+            pool: &self.io.pool,
+            limit: &self.io.limit,
+            jar: &mut self.jar,
+        };
+        let teller = Teller {
+            worker: self.worker,
+            program: self.program,
+            vars: &self.vars,
+            step,
+            called,
+            change,
+            drawn_from,
+        };
+        (agent, teller)
     }
 
     fn goes_to(&self, host: &str, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
@@ -305,6 +319,19 @@ impl User<'_> {
                 .put(name, &value, &request.target.origin, &request.target.path);
         }
         Ok(())
+    }
+}
+
+/// Returns the call of a request that opens a connection or a session.
+pub(super) fn opening_call<'c>(step: &'c RequestStep, request: &'c Built) -> Call<'c> {
+    Call {
+        label: step.label,
+        method: &step.spec.method,
+        request: Cow::Borrowed(request),
+        want: step.want,
+        charset: step.charset,
+        sets_cookies: !step.spec.cookies.is_empty(),
+        redirects: None,
     }
 }
 

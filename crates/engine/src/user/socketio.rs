@@ -1,13 +1,7 @@
 //! Runs steps in a Socket.IO session: opens it, emits and awaits events, and records each step as an
 //! operation.
 
-use std::borrow::Cow;
-
-use codec::{
-    Response,
-    content::Unpacking,
-    socketio::{Packet, PacketKind},
-};
+use codec::socketio::{Packet, PacketKind};
 use measure::{
     Failure, Fault, Status,
     accumulator::Event,
@@ -16,27 +10,23 @@ use measure::{
 };
 use plan::{
     rng::Rng,
-    socketio::{
-        ArgumentMatch, Emit, EmitAwaits, EventExpectation, SocketIoAction, SocketIoConnect,
-    },
+    socketio::{Emit, EmitAwaits, EventExpectation, SocketIoAction, SocketIoConnect},
     template::Template,
 };
-use query::value;
 use serde_json::Value;
 use worker::client::{
-    Agent, Built, Call, Exchange,
+    Agent, Built, Exchange,
     socketio::{Session, SessionError, SessionRequest, Transports},
-    websocket::Claim,
 };
 
 use super::{
-    IterationAbort, User, capture::Inspection, messages::Messages, ongoing::Ongoing,
-    operation::Operation, request::Teller,
+    IterationAbort, User, messages::Messages, ongoing::Ongoing, operation::Operation,
+    request::opening_call,
 };
-use crate::program::{ExpectedMessage, SessionStep};
+use crate::program::SessionStep;
 
 /// Why a step in a session failed.
-enum StepFault {
+pub(super) enum StepFault {
     Session(SessionError),
     /// A condition of an acknowledgement is not met.
     Failed(Failure),
@@ -98,33 +88,12 @@ impl User<'_> {
             auth: &auth,
             random,
         };
-        let call = Call {
-            label: step.label,
-            method: &step.spec.method,
-            request: Cow::Borrowed(request),
-            want: step.want,
-            charset: step.charset,
-            sets_cookies: !step.spec.cookies.is_empty(),
-            redirects: None,
-        };
-        let mut agent = Agent {
-            pool: &self.io.pool,
-            limit: &self.io.limit,
-            jar: &mut self.jar,
-        };
-        let mut teller = Teller {
-            worker: self.worker,
-            program: self.program,
-            vars: &self.vars,
-            step,
-            called: ongoing.called.as_deref(),
-            change: ongoing.change.as_deref(),
-            drawn_from,
-        };
+        let call = opening_call(step, request);
+        let client = self.client;
+        let (called, change) = (ongoing.called.as_deref(), ongoing.change.as_deref());
+        let (mut agent, mut teller) = self.caller(step, called, change, drawn_from);
         let exchange = &mut ongoing.exchange;
-        let opened = self
-            .client
-            .open_session(&mut agent, &call, wanted, &mut teller, exchange);
+        let opened = client.open_session(&mut agent, &call, wanted, &mut teller, exchange);
         match opened.await {
             Ok(Some(session)) => {
                 self.put_session(Box::new(session));
@@ -280,154 +249,6 @@ impl User<'_> {
         Ok(())
     }
 
-    async fn await_ack(
-        &mut self,
-        step: &SessionStep,
-        (namespace, id): (&str, u64),
-        session: &mut Session,
-        messages: &mut Messages,
-    ) -> Result<(), StepFault> {
-        let mut arguments = None;
-        let mut receive = |packet: &Packet<'_>, _: u64| {
-            let is_ack = matches!(packet.kind, PacketKind::Ack | PacketKind::BinaryAck);
-            if !is_ack || packet.id != Some(id) || packet.namespace != namespace {
-                return Claim::Unclaimed;
-            }
-            arguments = Some(packet.json.to_owned());
-            Claim::Last
-        };
-        let read = session.receive(Some(namespace), &self.io.limit, &mut receive);
-        let at_ns = read.await?;
-        messages.first_read_ns = Some(at_ns);
-        messages.done_ns = at_ns;
-        let json = arguments.unwrap_or_default();
-        let fits = step.spec.argument_match();
-        let is_collected = matches!(fits, ArgumentMatch::Collected { .. });
-        let values = list(&json).ok_or(SessionError::from(SocketIoFault::BadPacket))?;
-        if let ArgumentMatch::Collected {
-            expected: Some(_), ..
-        } = fits
-            && !self.fits(fits, &values)
-        {
-            return Err(StepFault::Unexpected("arguments", NOT_VALID));
-        }
-        match &step.expected {
-            Some(expected) => self.judge_arguments(expected, &json, is_collected, messages),
-            None => Ok(()),
-        }
-    }
-
-    async fn await_event(
-        &mut self,
-        step: &SessionStep,
-        expect: &EventExpectation,
-        session: &mut Session,
-        messages: &mut Messages,
-        operation: Operation,
-    ) -> Result<(), StepFault> {
-        let Some(expected) = &step.expected else {
-            return Ok(());
-        };
-        let namespace = self.namespace(&expect.namespace);
-        let mut awaited = AwaitedEvents {
-            event: self.text(&expect.event),
-            namespace: &namespace,
-            expect,
-            expected,
-            left: expected.count,
-            collected: Vec::new(),
-            last_ns: 0,
-            failed_capture: false,
-            messages,
-        };
-        let limit = &self.io.limit;
-        let mut receive = |packet: &Packet<'_>, now_ns: u64| awaited.receive(self, packet, now_ns);
-        let read = session.receive(Some(&namespace), limit, &mut receive).await;
-        let AwaitedEvents {
-            collected,
-            last_ns,
-            failed_capture,
-            ..
-        } = awaited;
-        if let ArgumentMatch::Collected {
-            expected: wanted, ..
-        } = &expect.fits
-        {
-            let is_late = matches!(&read, Err(error) if error.fault == Fault::ResponseTimeout);
-            messages.done_ns = match read {
-                // What arrived before the time limit is judged then.
-                Err(_) if is_late && !collected.is_empty() => self.worker.clock.now(),
-                other => other?,
-            };
-            let ns = messages.done_ns.saturating_sub(operation.started_ns);
-            self.report(Event::EventsReceived { ns });
-            if is_late && wanted.is_some() {
-                return Err(StepFault::Unexpected("arguments", NOT_VALID));
-            }
-            let json = Value::Array(collected).to_string();
-            return self.judge_arguments(expected, &json, true, messages);
-        }
-        read?;
-        messages.done_ns = last_ns;
-        if failed_capture {
-            return Err(StepFault::CaptureFailed);
-        }
-        Ok(())
-    }
-
-    /// Checks a list of arguments, and captures from it. By Artillery's rule a capture that fails
-    /// is a failed match.
-    fn judge_arguments(
-        &mut self,
-        expected: &ExpectedMessage,
-        json: &str,
-        is_collected: bool,
-        messages: &mut Messages,
-    ) -> Result<(), StepFault> {
-        if expected.content.is_empty() {
-            return Ok(());
-        }
-        let answer = answer(json);
-        let left = self.worker.memory.left();
-        let mut inspection = Inspection::new(&answer, left, Unpacking::Strict);
-        let failed = self.failed_check(&expected.content, &mut inspection);
-        let captured = match failed {
-            Some(_) => Ok(()),
-            None => self.capture(&expected.content, &mut inspection),
-        };
-        if failed.is_some() || captured.is_err() {
-            messages.keep(json.as_bytes());
-        }
-        match (failed, captured) {
-            (Some(failure), _) => Err(StepFault::Failed(failure)),
-            (None, Err(_)) if is_collected => Err(StepFault::Unexpected("match", FAILED_MATCH)),
-            (None, Err(_)) => Err(StepFault::CaptureFailed),
-            (None, Ok(())) => Ok(()),
-        }
-    }
-
-    /// Whether collected arguments are as expected.
-    fn fits(&mut self, fits: &ArgumentMatch, collected: &[Value]) -> bool {
-        let ArgumentMatch::Collected {
-            expected: Some(expected),
-            is_joined,
-        } = fits
-        else {
-            return false;
-        };
-        let expected = expected.eval(&self.vars, &mut self.rng);
-        match (expected, collected.last()) {
-            (Some(Value::Array(list)), _) => list == collected,
-            (Some(Value::String(text)), _) if *is_joined => {
-                let joined = collected.iter().map(|it| value::text(Some(it)));
-                joined.collect::<String>().contains(&text)
-            }
-            (Some(Value::String(text)), Some(Value::String(last))) => last.contains(&text),
-            (Some(wanted), Some(last)) => wanted == *last,
-            _ => false,
-        }
-    }
-
     async fn upgrade_session(&mut self, step: &SessionStep) -> Result<(), IterationAbort> {
         let Some(label) = step.label else {
             return Ok(());
@@ -509,33 +330,16 @@ impl User<'_> {
         }
     }
 
-    /// Limits a step, by default to the time that requests have.
-    fn limit(&self, operation: Operation, limit_ns: Option<u64>) {
-        let limit_ns = limit_ns.or(self.program.http.timeouts.total_ns);
-        let deadline = limit_ns.map_or(worker::deadlines::NEVER, |ns| {
-            operation.started_ns.saturating_add(ns)
-        });
-        self.worker
-            .deadlines
-            .borrow_mut()
-            .limit(&self.io.limit, deadline);
-    }
-
-    fn report(&self, event: Event<'_>) {
+    pub(super) fn report(&self, event: Event<'_>) {
         let now = self.worker.clock.now();
         self.worker.recorder.borrow_mut().frontend(now, &event);
     }
 
-    fn random_bytes(&mut self) -> [u8; 16] {
-        let [high, low] = [self.rng.next_u64(), self.rng.next_u64()];
-        ((u128::from(high) << 64) | u128::from(low)).to_le_bytes()
-    }
-
-    fn text(&mut self, template: &Template) -> String {
+    pub(super) fn text(&mut self, template: &Template) -> String {
         template.to_text(&self.vars, &mut self.rng)
     }
 
-    fn namespace(&mut self, template: &Template) -> String {
+    pub(super) fn namespace(&mut self, template: &Template) -> String {
         let name = self.text(template);
         match name.starts_with('/') {
             true => name,
@@ -559,99 +363,10 @@ impl User<'_> {
     }
 }
 
-/// Artillery's names of errors.
-const NOT_VALID: &str = "data is not valid";
-const FAILED_MATCH: &str = "Failed match";
-
 /// What a timed step does.
 #[derive(Clone, Copy)]
 enum SessionAction<'a> {
     Join(&'a str, &'a str),
     Emit(&'a Emit),
     Expect(&'a EventExpectation),
-}
-
-/// A step that waits for events.
-struct AwaitedEvents<'m> {
-    event: String,
-    namespace: &'m str,
-    expect: &'m EventExpectation,
-    expected: &'m ExpectedMessage,
-    left: u32,
-    /// Arguments of all events so far, by Artillery's rule.
-    collected: Vec<Value>,
-    last_ns: u64,
-    failed_capture: bool,
-    messages: &'m mut Messages,
-}
-
-impl AwaitedEvents<'_> {
-    fn receive(&mut self, user: &mut User<'_>, packet: &Packet<'_>, now_ns: u64) -> Claim {
-        let is_event = matches!(packet.kind, PacketKind::Event | PacketKind::BinaryEvent);
-        if !is_event || packet.namespace != self.namespace {
-            return Claim::Unclaimed;
-        }
-        let Some(mut values) = list(packet.json) else {
-            return Claim::Unclaimed;
-        };
-        let is_named = values.first().and_then(Value::as_str) == Some(&self.event);
-        if !is_named {
-            self.messages.keep(packet.json.as_bytes());
-            return Claim::Unclaimed;
-        }
-        values.remove(0);
-        if let ArgumentMatch::Collected { .. } = self.expect.fits {
-            self.collected.append(&mut values);
-            self.messages.first_read_ns.get_or_insert(now_ns);
-            self.messages.keep(packet.json.as_bytes());
-            return match user.fits(&self.expect.fits, &self.collected) {
-                true => Claim::Last,
-                false => Claim::Awaited,
-            };
-        }
-        self.receive_one(user, &Value::Array(values).to_string(), now_ns)
-    }
-
-    /// Judges an event on its own. One that does not meet the conditions is not the expected one.
-    fn receive_one(&mut self, user: &mut User<'_>, json: &str, now_ns: u64) -> Claim {
-        let content = &self.expected.content;
-        if !content.is_empty() {
-            let answer = answer(json);
-            let left = user.worker.memory.left();
-            let mut inspection = Inspection::new(&answer, left, Unpacking::Strict);
-            // Random values in conditions must not depend on the number of events.
-            let drawn_from = user.rng.clone();
-            if user.failed_check(content, &mut inspection).is_some() {
-                user.rng = drawn_from;
-                self.messages.keep(json.as_bytes());
-                return Claim::Unclaimed;
-            }
-            if self.left == 1 {
-                self.failed_capture = user.capture(content, &mut inspection).is_err();
-            }
-        }
-        if user.worker.common.walks || self.failed_capture {
-            self.messages.keep(json.as_bytes());
-        }
-        self.messages.first_read_ns.get_or_insert(now_ns);
-        self.last_ns = now_ns;
-        self.left -= 1;
-        match self.left {
-            0 => Claim::Last,
-            _ => Claim::Awaited,
-        }
-    }
-}
-
-/// Returns arguments as the body of a response, to which conditions apply.
-fn answer(json: &str) -> Response {
-    Response {
-        body: json.as_bytes().to_vec(),
-        body_bytes: json.len() as u64,
-        ..Response::default()
-    }
-}
-
-fn list(json: &str) -> Option<Vec<Value>> {
-    serde_json::from_str(json).ok()
 }

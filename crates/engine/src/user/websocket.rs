@@ -2,7 +2,6 @@
 //! step as an operation.
 
 use std::{
-    borrow::Cow,
     cell::{Cell, RefCell},
     pin::Pin,
     task::{Context, Poll},
@@ -23,14 +22,14 @@ use serde_json::Value;
 
 use super::{
     IterationAbort, User, capture::Inspection, messages::Messages, ongoing::Ongoing,
-    request::Teller,
+    request::opening_call,
 };
 use crate::program::{ExpectedMessage, MessageStep, SEQUENCE};
 use codec::{Response, content::Unpacking, websocket::Offer};
 use worker::{
     OutputLine,
     client::{
-        Agent, Built, Call,
+        Built,
         socketio::Session,
         websocket::{Claim, Message, UpgradeRequest, WebSocket},
     },
@@ -125,13 +124,13 @@ impl User<'_> {
         ongoing: &mut Ongoing<'_>,
     ) -> Result<(), IterationAbort> {
         let step = ongoing.step;
-        let [high, low] = [self.rng.next_u64(), self.rng.next_u64()];
+        let random = self.random_bytes();
         let offered = connect.subprotocols.iter();
         let subprotocols: Vec<String> = offered
             .map(|name| name.to_text(&self.vars, &mut self.rng))
             .collect();
         let upgrade = UpgradeRequest {
-            random: ((u128::from(high) << 64) | u128::from(low)).to_le_bytes(),
+            random,
             subprotocols: &subprotocols,
             deflate: match connect.deflate {
                 WebSocketDeflate::Off => Offer::Off,
@@ -139,31 +138,11 @@ impl User<'_> {
                 WebSocketDeflate::Full => Offer::Full,
             },
         };
-        let call = Call {
-            label: step.label,
-            method: &step.spec.method,
-            request: Cow::Borrowed(request),
-            want: step.want,
-            charset: step.charset,
-            sets_cookies: !step.spec.cookies.is_empty(),
-            redirects: None,
-        };
-        let mut agent = Agent {
-            pool: &self.io.pool,
-            limit: &self.io.limit,
-            jar: &mut self.jar,
-        };
-        let mut teller = Teller {
-            worker: self.worker,
-            program: self.program,
-            vars: &self.vars,
-            step,
-            called: ongoing.called.as_deref(),
-            change: ongoing.change.as_deref(),
-            drawn_from,
-        };
-        let exchange = &mut ongoing.exchange;
+        let call = opening_call(step, request);
         let client = self.client;
+        let (called, change) = (ongoing.called.as_deref(), ongoing.change.as_deref());
+        let (mut agent, mut teller) = self.caller(step, called, change, drawn_from);
+        let exchange = &mut ongoing.exchange;
         let sent = client.upgrade(&mut agent, &call, upgrade, &mut teller, exchange);
         match sent.await {
             Ok(Some(socket)) => {
@@ -197,14 +176,7 @@ impl User<'_> {
             .expected
             .as_ref()
             .and_then(|expected| expected.within_ns);
-        let limit_ns = limit_ns.or(self.program.http.timeouts.total_ns);
-        let deadline = limit_ns.map_or(worker::deadlines::NEVER, |ns| {
-            operation.started_ns.saturating_add(ns)
-        });
-        self.worker
-            .deadlines
-            .borrow_mut()
-            .limit(&self.io.limit, deadline);
+        self.limit(operation, limit_ns);
         let mut messages = Messages::default();
         let result = match self.io.sockets.take(&step.spec.connection) {
             None => Err(Fault::WebSocket(WebSocketFault::NotConnected)),

@@ -17,7 +17,7 @@ use crate::clock;
 const PING_TIMEOUT_MS: u64 = 20_000;
 const PING_INTERVAL: Duration = Duration::from_secs(25);
 const MAX_PAYLOAD: usize = 1_000_000;
-/// A namespace that nobody may join.
+/// A namespace that refuses every client.
 const LOCKED: &str = "/locked";
 
 /// The members of each room by number of session, with the namespace in which they joined.

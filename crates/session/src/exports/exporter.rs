@@ -30,8 +30,8 @@ pub(crate) trait IntervalExporter: Send {
         None
     }
 
-    /// Returns the counter of clients that wait for a copy of the run. `None` if the exporter needs
-    /// no copies.
+    /// Returns a number that is above 0 if the next interval must bring a copy of the run. `None` if
+    /// the exporter needs no copies.
     fn waiting(&self) -> Option<Arc<AtomicUsize>> {
         None
     }
@@ -172,7 +172,9 @@ impl Exporters {
                     delivery.problem.clone().unwrap_or_default()
                 };
                 (missing > 0).then(|| {
-                    format!("{name}: {missing} of {all} intervals were not exported: {reason}")
+                    format!(
+                        "{name}: {missing} of {all} intervals were not exported in time: {reason}"
+                    )
                 })
             });
         notes.collect()
@@ -331,7 +333,7 @@ mod tests {
         };
         let mut exporters = start(stub, &run);
         (0..5).for_each(|index| exporters.interval(&interval(index), &run));
-        let note = "stub: 2 of 5 intervals were not exported: connection refused";
+        let note = "stub: 2 of 5 intervals were not exported in time: connection refused";
         assert_eq!(exporters.finish(&run), [note]);
     }
 

@@ -27,7 +27,7 @@ use remote_write::RemoteWriteExporter;
 use report::export;
 use statsd::{StatsdDestination, StatsdExporter};
 
-use crate::messages::SharedMessageSink;
+use crate::{blocking_http::Base, messages::SharedMessageSink};
 
 const FILE_FORMATS: &str = "junit=FILE or csv=FILE";
 const FORMATS: &str = "junit=FILE, csv=FILE, prometheus, remote-write=URL, statsd=URL or otlp=URL";
@@ -135,6 +135,7 @@ impl Exports {
                 let url = url.ok_or(
                     "the receiver is missing, use remote-write=http://HOST:9090/api/v1/write",
                 )?;
+                Base::of_url(url)?;
                 return self.add_live(LiveExport::RemoteWrite(url.to_owned()));
             }
             "otlp" => {

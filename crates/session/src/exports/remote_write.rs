@@ -72,8 +72,10 @@ impl IntervalExporter for RemoteWriteExporter {
         Some(Arc::clone(&self.is_due))
     }
 
-    fn start(&mut self, _: Run) -> Result<(), String> {
-        Ok(())
+    fn start(&mut self, run: Run) -> Result<(), String> {
+        // Without a first value, Prometheus cannot see the increase to the second one.
+        let request = write_request(&run, at_ms(&run, 0), None);
+        self.send(request).map_err(|failure| failure.reason)
     }
 
     fn interval(&mut self, exported: ExportedInterval) -> Result<u64, String> {

@@ -70,6 +70,22 @@ pub trait Caller {
     fn odd_cookie(&mut self, now_ns: u64);
 }
 
+/// A caller that needs only the result of the call. The call must not follow redirects.
+#[derive(Debug, Clone, Copy)]
+pub struct NoCaller;
+
+impl Caller for NoCaller {
+    fn sending(&mut self, _: u64) {}
+
+    fn redirected(&mut self, _: Intended, _: &Moments, _: &Response) {}
+
+    fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {
+        Err(BuildError::Url(change.url.to_owned()))
+    }
+
+    fn odd_cookie(&mut self, _: u64) {}
+}
+
 /// The reason why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {

@@ -35,7 +35,7 @@ use crate::{
     },
     worker::Worker,
 };
-pub use call::{Agent, Call, CallError, Caller, Redirects};
+pub use call::{Agent, Call, CallError, Caller, NoCaller, Redirects};
 use codec::{
     Origin,
     heads::Heads,

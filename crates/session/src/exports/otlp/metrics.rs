@@ -17,8 +17,10 @@ use crate::exports::{
 
 const DELTA: u64 = 1;
 const CUMULATIVE: u64 = 2;
+/// Verb of a request that opens a WebSocket connection or a Socket.IO session.
+const OPENING: &str = "CONNECT";
 
-/// Names of the fields, from opentelemetry/proto/metrics/v1/metrics.proto.
+/// Numbers of the fields, from opentelemetry/proto/metrics/v1/metrics.proto.
 mod field {
     pub const METRIC_GAUGE: u64 = 5;
     pub const METRIC_SUM: u64 = 7;
@@ -218,7 +220,9 @@ impl RequestWriter {
             let wanted = known.filter(|(label, _)| wanted(label.group));
             wanted.collect::<Vec<(&Label, &LabelTotals)>>()
         };
-        let http = of_group(|group| group == LabelGroup::Request);
+        let mut http = of_group(|group| group == LabelGroup::Request);
+        // These requests open connections of other protocols.
+        http.retain(|(label, _)| label.method != OPENING);
         let requests = of_group(|group| group.role() == Role::Request);
         let service = self.times(&http, TimeKind::Service);
         metrics.histogram("http.client.request.duration", &service);
@@ -241,7 +245,7 @@ impl RequestWriter {
             for (label, sums) in rows {
                 for (outcome, times) in sums.times_of(TimeKind::Iteration) {
                     let text = AttributeValue::Text(&label.text);
-                    points.push((vec![(tag, text), of_outcome(outcome)], times));
+                    points.push((vec![(tag, text), outcome_attribute(outcome)], times));
                 }
             }
             metrics.histogram(&format!("loadline.{name}.duration"), &points);
@@ -282,14 +286,14 @@ impl RequestWriter {
         let mut unanswered = Vec::new();
         let (mut sent, mut received) = (Vec::new(), Vec::new());
         for (label, LabelTotals { counters, .. }) in requests {
-            let attributes = self.of_label(label);
+            let attributes = self.label_attributes(label);
             let with = |more| [attributes.clone(), vec![more]].concat();
             for (outcome, n) in [
                 (OutcomeClass::Ok, counters.ok),
                 (OutcomeClass::Failed, counters.failed),
                 (OutcomeClass::Unanswered, counters.without_answer()),
             ] {
-                ended.push((with(of_outcome(outcome)), n));
+                ended.push((with(outcome_attribute(outcome)), n));
             }
             for (code, n) in &counters.codes.0 {
                 // Protocols without numbers have codes such as `websocket:1011`.
@@ -308,11 +312,11 @@ impl RequestWriter {
             received.push((attributes, counters.bytes_in));
         }
         let responses = responses.iter().map(|(label, code, n)| {
-            let value = code
-                .parse()
-                .map_or(AttributeValue::Text(code), AttributeValue::Number);
-            let status = ("http.response.status_code", value);
-            ([self.of_label(label), vec![status]].concat(), *n)
+            let status = match code.parse() {
+                Ok(number) => ("http.response.status_code", AttributeValue::Number(number)),
+                Err(_) => ("loadline.response.code", AttributeValue::Text(code)),
+            };
+            ([self.label_attributes(label), vec![status]].concat(), *n)
         });
         metrics.counter("loadline.requests.issued", "{request}", &issued);
         metrics.counter("loadline.requests", "{request}", &ended);
@@ -334,8 +338,8 @@ impl RequestWriter {
         let mut points = Vec::new();
         for (label, sums) in rows {
             for (outcome, times) in sums.times_of(kind) {
-                let mut attributes = self.of_label(label);
-                attributes.push(of_outcome(outcome));
+                let mut attributes = self.label_attributes(label);
+                attributes.push(outcome_attribute(outcome));
                 let error = match outcome {
                     OutcomeClass::Ok => None,
                     OutcomeClass::Failed => Some("unexpected_response"),
@@ -349,18 +353,25 @@ impl RequestWriter {
         points
     }
 
-    fn of_label<'a>(&'a self, label: &'a Label) -> Attributes<'a> {
+    fn label_attributes<'a>(&'a self, label: &'a Label) -> Attributes<'a> {
         let mut attributes = vec![("loadline.label", AttributeValue::Text(&label.text))];
-        if label.group != LabelGroup::Request || label.method.is_empty() {
+        if let Some(protocol) = protocol(label) {
+            // Steps of two protocols may have the same name.
+            attributes.push(("loadline.protocol", AttributeValue::Text(protocol)));
+            return attributes;
+        }
+        if label.method.is_empty() {
             return attributes;
         }
         let method = AttributeValue::Text(&label.method);
         attributes.push(("http.request.method", method));
-        attributes.push(("url.template", AttributeValue::Text(&label.name)));
-        // A name with another origin is not of the target.
-        if let Some(server) = self.server.as_ref().filter(|_| label.name.starts_with('/')) {
-            attributes.push(("server.address", AttributeValue::Text(&server.address)));
-            attributes.push(("server.port", AttributeValue::Number(server.port)));
+        // Other names are chosen by the user, and their URL is unknown here.
+        if label.name.starts_with('/') {
+            attributes.push(("url.template", AttributeValue::Text(&label.name)));
+            if let Some(server) = &self.server {
+                attributes.push(("server.address", AttributeValue::Text(&server.address)));
+                attributes.push(("server.port", AttributeValue::Number(server.port)));
+            }
         }
         attributes
     }
@@ -377,7 +388,22 @@ impl LabelTotals {
     }
 }
 
-fn of_outcome(outcome: OutcomeClass) -> (&'static str, AttributeValue<'static>) {
+/// Returns the protocol of an operation. `None` for HTTP.
+fn protocol(label: &Label) -> Option<&'static str> {
+    match label.group {
+        LabelGroup::Request if label.method == OPENING => Some("opening"),
+        LabelGroup::Mqtt => Some("mqtt"),
+        LabelGroup::WebSocket => Some("websocket"),
+        LabelGroup::SocketIo => Some("socketio"),
+        LabelGroup::Script => Some("script"),
+        LabelGroup::Request
+        | LabelGroup::Iteration
+        | LabelGroup::Transaction
+        | LabelGroup::Custom => None,
+    }
+}
+
+fn outcome_attribute(outcome: OutcomeClass) -> (&'static str, AttributeValue<'static>) {
     ("loadline.outcome", AttributeValue::Text(outcome.name()))
 }
 
@@ -491,5 +517,79 @@ fn times_point(
     if let (Some(min), Some(max)) = (times.min_ns, times.max_ns) {
         point.double(field::HISTOGRAM_MIN, seconds(min));
         point.double(field::HISTOGRAM_MAX, seconds(max));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Labels;
+
+    use super::*;
+
+    fn names(group: LabelGroup, method: &str, name: &str) -> Vec<(String, String)> {
+        let mut labels = Labels::default();
+        let id = labels.id(group, method, name);
+        let label = labels.all().iter().find(|label| label.id == id).unwrap();
+        let writer = RequestWriter {
+            resource: Vec::new(),
+            version: String::new(),
+            server: Server::of_url("https://example.com/base"),
+            labels: BTreeMap::new(),
+            is_delta: false,
+        };
+        let text = |value: &AttributeValue<'_>| match value {
+            AttributeValue::Text(text) => (*text).to_owned(),
+            AttributeValue::Number(number) => number.to_string(),
+        };
+        let attributes = writer.label_attributes(label).into_iter();
+        // The first one is the label itself.
+        let others = attributes.skip(1);
+        others
+            .map(|(name, value)| (name.to_owned(), text(&value)))
+            .collect()
+    }
+
+    fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        expected.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn attributes_say_only_what_the_label_tells() {
+        let method = ("http.request.method", "GET");
+        let template = ("url.template", "/a/{{ id }}");
+        let server = [("server.address", "example.com"), ("server.port", "443")];
+        for (group, verb, name, expected) in [
+            (
+                LabelGroup::Request,
+                "GET",
+                "/a/{{ id }}",
+                vec![method, template, server[0], server[1]],
+            ),
+            // A name says nothing about the URL, and another origin is not the target.
+            (LabelGroup::Request, "GET", "log in", vec![method]),
+            (LabelGroup::Request, "GET", "http://other/b", vec![method]),
+            (
+                LabelGroup::Request,
+                "CONNECT",
+                "/live",
+                vec![("loadline.protocol", "opening")],
+            ),
+            // Two protocols have steps of this name.
+            (
+                LabelGroup::WebSocket,
+                "EXPECT",
+                "x",
+                vec![("loadline.protocol", "websocket")],
+            ),
+            (
+                LabelGroup::SocketIo,
+                "EXPECT",
+                "x",
+                vec![("loadline.protocol", "socketio")],
+            ),
+        ] {
+            assert_eq!(names(group, verb, name), pairs(&expected), "{verb} {name}");
+        }
     }
 }

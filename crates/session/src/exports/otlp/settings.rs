@@ -82,11 +82,14 @@ impl<E: Fn(&str) -> Option<String>> Variables<E> {
                 "{name}={value} is not supported: use http/protobuf, usually on port 4318"
             ));
         }
-        for rest in ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"] {
+        let of_client = "client certificates are not supported: send to a local collector";
+        for (rest, help) in [
+            ("CERTIFICATE", "name trusted certificates in SSL_CERT_FILE"),
+            ("CLIENT_CERTIFICATE", of_client),
+            ("CLIENT_KEY", of_client),
+        ] {
             if let Some(Variable { name, .. }) = self.of_metrics(rest) {
-                return Err(format!(
-                    "{name} is not supported: name trusted certificates in SSL_CERT_FILE"
-                ));
+                return Err(format!("{name} is not supported: {help}"));
             }
         }
         Ok(())

@@ -7,19 +7,17 @@ use codec::{
     encode::Charset,
     socketio::{EnginePacket, PROBE},
 };
-use measure::{LabelId, outcome::SocketIoFault, sample::Intended};
+use measure::{LabelId, outcome::SocketIoFault};
 
 use super::{
     super::{
-        Agent, BuildError, Built, Call, Caller, Client, Exchange, Override,
-        exchange::Moments,
+        Agent, Call, Client, Exchange, NoCaller,
         websocket::{Claim, Message, WebSocket},
     },
     Session, SessionError, Transport,
     open::upgrade_request,
     state::Read,
 };
-use codec::Response;
 
 impl Session {
     /// Moves the session to a WebSocket, and returns when it was ready. If the server refuses, the
@@ -114,19 +112,4 @@ impl Session {
         }
         Ok(sent.done_ns)
     }
-}
-
-/// Of the WebSocket's opening, only its result matters.
-struct NoCaller;
-
-impl Caller for NoCaller {
-    fn sending(&mut self, _: u64) {}
-
-    fn redirected(&mut self, _: Intended, _: &Moments, _: &Response) {}
-
-    fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {
-        Err(BuildError::Url(change.url.to_owned()))
-    }
-
-    fn odd_cookie(&mut self, _: u64) {}
 }
