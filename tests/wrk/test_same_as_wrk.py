@@ -12,6 +12,9 @@ import wire_recorder
 from conftest import LOADLINE
 from required_tools import tool_path
 
+# When the original prints and ends depends on its threads, which a busy machine delays.
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(autouse=True, scope="module")
 def original() -> None:
@@ -156,7 +159,6 @@ def test_connection_closed_after_each_response_equals_wrks(loadline):
     assert reports[0] == reports[1]
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("answers", [0, 3])
 def test_dropped_connections_are_reopened_without_back_off(loadline, answers):
     """Loadline opens as many connections as wrk, within the noise of a busy machine."""
@@ -181,7 +183,6 @@ def test_dropped_connections_are_reopened_without_back_off(loadline, answers):
     assert any(ours > theirs / 5 for theirs, ours in pairs), pairs
 
 
-@pytest.mark.alone
 def test_late_responses_count_as_timeouts(loadline):
     def slow(connection):
         while connection.recv(65536):
@@ -198,7 +199,6 @@ def test_late_responses_count_as_timeouts(loadline):
     assert "1 × answered after --timeout" in done.stderr
 
 
-@pytest.mark.alone
 def test_rate_above_capacity_ends_with_its_duration(loadline, start_lab):
     lab = start_lab("sum", "work=20ms")
     run = loadline("wrk", "-t1", "-c4", "-d2s", "-R1000", "--latency", f"{lab.url}/api/sum")
