@@ -1,0 +1,11 @@
+//! What k6 scripts mean: options, scenarios and executors, metrics, thresholds, and the texts that
+//! k6 prints.
+//!
+//! Contains only plain data and pure functions. `script` runs the JavaScript, and the front end
+//! connects both with the engine.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod metric;
+pub mod tags;
