@@ -12,16 +12,10 @@ use std::{
 use codec::{
     Response, Want,
     content::{self, Unpacking},
-    cookies::Jar,
-    encode::Charset,
     reply::MAX_BODY,
 };
-use measure::{
-    Fault, Sample, Status, TimeKind,
-    label::LabelGroup,
-    sample::{Intended, RequestOutcome},
-};
-use plan::{Schedule, Timeouts};
+use measure::{Sample, TimeKind, label::LabelGroup, sample::Intended};
+use plan::Schedule;
 use tokio::{io::unix::AsyncFd, task::spawn_local};
 
 use crate::{
@@ -33,15 +27,12 @@ use crate::{
 use engine::driver::Driver;
 use worker::{
     Worker,
-    client::{
-        Agent, Call, CallError, Client, Exchange, HttpClientConfig, NoCaller, pool::ConnectionPool,
-    },
+    client::{Client, HttpClientConfig, MeasuredCall, pool::ConnectionPool},
     deadlines::Limit,
 };
 
 /// Maximum delay of settlements while there are no orders.
 const SETTLE_NS: u64 = 20_000_000;
-const AGES_NS: u64 = 1 << 60;
 
 pub struct BridgeDriver {
     pub shared: Arc<BridgeState>,
@@ -282,88 +273,36 @@ async fn fulfil(state: &WorkerState, token: Token, order: &Order, limit: &Rc<Lim
         None => Intended::after_previous(called, 0),
     };
     let label = worker.label(LabelGroup::Request, &order.method, &order.name);
-    worker.requests_began(now, label, 1);
-    let timeouts = Timeouts {
-        total_ns: None,
-        headers_ns: None,
-        idle_ns: order.read_ns.or(order.connect_ns.map(|_| AGES_NS)),
-    };
-    let mut exchange = Exchange::begun(intended, now, &timeouts, &worker.memory);
-    let connect_at = order.connect_ns.map(|ns| now.saturating_add(ns));
-    if let Some(at) = connect_at.or(order.read_ns.map(|ns| now.saturating_add(ns))) {
-        worker.deadlines.borrow_mut().limit(limit, at);
-    }
-    let sent = send(state, order, limit, &mut exchange, label).await;
-    let fault = sent.err();
-    let moments = &exchange.moments;
-    let done_ns = match fault {
-        None => moments.done,
-        Some(_) => worker.clock.now(),
-    };
-    let status = exchange.answer.status;
-    let sample = Sample {
-        first_write_ns: moments.first_write,
-        first_read_ns: moments.first_read,
-        done_ns,
-        ended: fault.map_or(RequestOutcome::Ok, RequestOutcome::Unanswered),
-        status: (status > 0).then_some(Status::Http(status)),
-        bytes_out: moments.bytes_out,
-        bytes_in: moments.bytes_in,
-        ..provisional(label, intended, started)
-    };
-    worker.request_ended(done_ns, label, now);
-    worker.run_due(done_ns);
-    Completion {
-        token,
-        answer: read(exchange.answer),
-        fault,
-        account: PendingSample {
-            queue: state.queue,
-            zero_ns,
-            sample,
-            redirects: 0,
-        },
-    }
-}
-
-async fn send(
-    state: &WorkerState,
-    order: &Order,
-    limit: &Rc<Limit>,
-    exchange: &mut Exchange,
-    label: measure::LabelId,
-) -> Result<(), Fault> {
-    if !state.may_go_to(order) {
-        return Err(Fault::HostNotAllowed);
-    }
-    let pool = state.pool(order.session, order.verifies);
-    let mut agent = Agent {
-        pool: &pool,
-        limit,
-        jar: &mut Jar::default(),
-    };
-    let call = Call {
+    let call = MeasuredCall {
         label,
         method: &order.method,
-        request: std::borrow::Cow::Borrowed(&order.request),
+        request: &order.request,
+        intended,
+        started_ns: started,
+        total_ns: None,
+        idle_ns: order.read_ns,
+        connect_ns: order.connect_ns,
         want: Want {
             head: true,
             body: true,
             ..Want::default()
         },
-        charset: Charset::Utf8,
-        sets_cookies: false,
-        redirects: None,
+        is_allowed: state.may_go_to(order),
     };
     let client = &state.clients[usize::from(!order.verifies)];
-    let sent = client
-        .send(&mut agent, &call, &mut NoCaller, exchange)
-        .await;
-    sent.map_err(|error| match error {
-        CallError::Fault(fault) => fault,
-        // The client does not follow redirects here.
-        _ => Fault::Other,
-    })
+    let pool = state.pool(order.session, order.verifies);
+    let measured = client.measure(call, &pool, limit).await;
+    Completion {
+        token,
+        answer: read(measured.exchange.answer),
+        fault: measured.fault,
+        account: PendingSample {
+            queue: state.queue,
+            zero_ns,
+            sample: measured.sample,
+            redirects: 0,
+        },
+    }
 }
 
 fn read(mut answer: Response) -> Answered {

@@ -1,0 +1,140 @@
+//! A timed request whose content the caller makes. The caller decides its outcome, perhaps later.
+
+use std::rc::Rc;
+
+use codec::{Want, cookies::Jar, encode::Charset};
+use measure::{
+    Fault, LabelId, Sample, Status,
+    sample::{Intended, RequestOutcome},
+};
+use plan::Timeouts;
+
+use super::{Agent, Built, Call, CallError, Client, Exchange, NoCaller, pool::ConnectionPool};
+use crate::deadlines::{Limit, NEVER};
+
+/// Idle limit of requests that have none. With it, the client also reports when the request was
+/// written.
+const AGES_NS: u64 = 1 << 60;
+
+/// A request, and when it should have started. Redirects are not followed, and cookies are the
+/// caller's.
+#[derive(Debug)]
+pub struct MeasuredCall<'c> {
+    /// Label of the request, unless the caller changes it in the sample.
+    pub label: LabelId,
+    /// HTTP method, which the bytes of the request also contain.
+    pub method: &'c str,
+    /// The encoded request.
+    pub request: &'c Built,
+    /// Intended start.
+    pub intended: Intended,
+    /// When the worker, or the caller on its behalf, took up the request.
+    pub started_ns: u64,
+    /// Limit from now to the last byte. `None` means no limit.
+    pub total_ns: Option<u64>,
+    /// Limit for each read. `None` means no limit.
+    pub idle_ns: Option<u64>,
+    /// Limit from now until the request is written. `None` means no limit.
+    pub connect_ns: Option<u64>,
+    /// Parts of the response that the caller needs.
+    pub want: Want,
+    /// Whether the host may be loaded, by [`Client::may_go_to`].
+    pub is_allowed: bool,
+}
+
+/// A measured request whose outcome the caller decides.
+#[derive(Debug)]
+pub struct Measured {
+    /// The response, complete or partial, with its timestamps.
+    pub exchange: Exchange,
+    /// Why the response is incomplete. `None` if it is complete.
+    pub fault: Option<Fault>,
+    /// The sample, with the outcome `Ok` if the response is complete.
+    pub sample: Sample,
+}
+
+impl Client {
+    /// Sends a request over the caller's connections and measures it. The caller records the
+    /// sample. `limit` ends the request early, and must be known to the worker.
+    pub async fn measure(
+        &self,
+        call: MeasuredCall<'_>,
+        pool: &ConnectionPool,
+        limit: &Rc<Limit>,
+    ) -> Measured {
+        let worker = &self.worker;
+        let now_ns = worker.clock.now();
+        worker.requests_began(now_ns, call.label, 1);
+        let timeouts = Timeouts {
+            total_ns: call.total_ns,
+            headers_ns: None,
+            idle_ns: Some(call.idle_ns.unwrap_or(AGES_NS)),
+        };
+        let mut exchange = Exchange::begun(call.intended, now_ns, &timeouts, &worker.memory);
+        let first_ns = [call.connect_ns.or(call.idle_ns), call.total_ns];
+        let first_ns = first_ns.into_iter().flatten().min();
+        let first_at = first_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
+        worker.deadlines.borrow_mut().limit(limit, first_at);
+        let fault = self
+            .send_measured(&call, pool, limit, &mut exchange)
+            .await
+            .err();
+        let moments = &exchange.moments;
+        let done_ns = match fault {
+            None => moments.done,
+            Some(_) => worker.clock.now(),
+        };
+        let status = exchange.answer.status;
+        let sample = Sample {
+            label: call.label,
+            intended: call.intended,
+            started_ns: call.started_ns,
+            first_write_ns: moments.first_write,
+            first_read_ns: moments.first_read,
+            done_ns,
+            ended: fault.map_or(RequestOutcome::Ok, RequestOutcome::Unanswered),
+            status: (status > 0).then_some(Status::Http(status)),
+            bytes_out: moments.bytes_out,
+            bytes_in: moments.bytes_in,
+        };
+        worker.request_ended(done_ns, call.label, now_ns);
+        worker.run_due(done_ns);
+        Measured {
+            exchange,
+            fault,
+            sample,
+        }
+    }
+
+    async fn send_measured(
+        &self,
+        call: &MeasuredCall<'_>,
+        pool: &ConnectionPool,
+        limit: &Rc<Limit>,
+        exchange: &mut Exchange,
+    ) -> Result<(), Fault> {
+        if !call.is_allowed {
+            return Err(Fault::HostNotAllowed);
+        }
+        let mut agent = Agent {
+            pool,
+            limit,
+            jar: &mut Jar::default(),
+        };
+        let sent = Call {
+            label: call.label,
+            method: call.method,
+            request: std::borrow::Cow::Borrowed(call.request),
+            want: call.want,
+            charset: Charset::Utf8,
+            sets_cookies: false,
+            redirects: None,
+        };
+        let sent = self.send(&mut agent, &sent, &mut NoCaller, exchange).await;
+        sent.map_err(|error| match error {
+            CallError::Fault(fault) => fault,
+            // No redirects are followed here.
+            _ => Fault::Other,
+        })
+    }
+}
