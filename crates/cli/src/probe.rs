@@ -51,6 +51,11 @@ pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), Co
             }
             *duration_ns += settle_ns;
         }
+        Load::Several { .. } => {
+            return Err(CommandError::bad_input(
+                "--probe: a search needs one rate or one number of users, and this test has several loads",
+            ));
+        }
         Load::Once => {}
     }
     Ok(())

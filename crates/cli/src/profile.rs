@@ -155,8 +155,8 @@ fn joined(campaign: Campaign) -> Result<Plan, Vec<String>> {
                     ..phase
                 }));
             }
-            Load::Closed { .. } | Load::Once => left_out.push(format!(
-                "the stage `{}` is a closed loop, which has no rate: use `--stage '{}'` to show only this stage",
+            Load::Closed { .. } | Load::Several { .. } | Load::Once => left_out.push(format!(
+                "the stage `{}` has no single rate: use `--stage '{}'` to show only this stage",
                 stage.name, stage.name
             )),
         }

@@ -15,7 +15,8 @@ use plan::{Load, Plan, Problem, Share};
 
 pub use error::RunError;
 pub use options::{
-    AccumulatorMaker, BackgroundWork, DriverContext, DriverMaker, EngineOptions, PACING_SLACK_NS,
+    AccumulatorMaker, BackgroundWork, DriverContext, DriverMaker, DueArrivals, EngineOptions,
+    PACING_SLACK_NS,
 };
 
 use crate::{
@@ -63,6 +64,10 @@ impl Prepared {
         }
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
+            (None, Some(_)) if matches!(plan.load, Load::Several { .. }) => {
+                let text = "scenarios need one load: several loads need a driver of their own";
+                return Err(vec![Problem::anywhere(text)]);
+            }
             (None, Some(program)) => scenario_driver(program, options.hooks.clone()),
             (None, None) => {
                 let by_itself =
@@ -146,7 +151,10 @@ impl Prepared {
     #[must_use]
     pub fn planned(&self) -> Option<u64> {
         let total = self.options.share.of_first(self.work.schedule.total());
-        (!matches!(self.work.load, Load::Closed { .. })).then_some(total)
+        match &self.work.load {
+            Load::Open { .. } | Load::Once => Some(total),
+            Load::Closed { .. } | Load::Several { .. } => None,
+        }
     }
 
     fn due(&self) -> Due {
@@ -155,6 +163,9 @@ impl Prepared {
         let (own, workers) = (self.options.share, self.workers);
         if self.options.is_late {
             return Box::new(|_, _| 0);
+        }
+        if let Some(due) = self.options.due.clone() {
+            return Box::new(move |worker, until| due(worker, until));
         }
         Box::new(move |worker, until| {
             if worker >= workers {

@@ -39,6 +39,7 @@ mod validate;
 pub mod volume;
 pub mod websocket;
 pub mod work;
+mod workload;
 
 use std::sync::Arc;
 
@@ -67,6 +68,7 @@ pub use users::{ActivePeriod, UserPhase};
 pub use validate::Problem;
 pub use volume::{LoadLevel, Volume};
 pub use work::Work;
+pub use workload::Workload;
 
 /// Complete description of a run, independent of its source format.
 #[derive(Debug, Clone, Serialize)]

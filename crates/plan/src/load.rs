@@ -6,7 +6,7 @@ pub use changed::Fixed;
 use serde::Serialize;
 
 use crate::{
-    UserPhase,
+    UserPhase, Workload,
     units::{Rate, SECOND},
 };
 
@@ -31,6 +31,11 @@ pub enum Load {
         /// Changes of the number of users. Empty if all users are active throughout.
         phases: Vec<UserPhase>,
     },
+    /// Several loads on one timeline, each with its own start.
+    Several {
+        /// The loads, in the order in which they start.
+        workloads: Vec<Workload>,
+    },
     /// A single iteration, to try out a plan.
     Once,
 }
@@ -52,6 +57,9 @@ impl Load {
         match self {
             Load::Open { phases, .. } => phases.iter().map(|phase| phase.duration_ns).sum(),
             Load::Closed { duration_ns, .. } => *duration_ns,
+            Load::Several { workloads } => {
+                workloads.iter().map(Workload::end_ns).max().unwrap_or(0)
+            }
             Load::Once => 0,
         }
     }
@@ -91,6 +99,13 @@ impl Load {
                 }
                 *own = duration_ns;
             }
+            Load::Several { workloads } => {
+                for workload in workloads {
+                    let end_ns = workload.end_ns();
+                    workload.starts_ns = at(workload.starts_ns);
+                    workload.load.stretch_to(at(end_ns) - workload.starts_ns);
+                }
+            }
             Load::Once => {}
         }
     }
@@ -99,6 +114,10 @@ impl Load {
     /// load has no rate.
     #[must_use]
     pub fn rate_at(&self, at_ns: u64) -> Option<f64> {
+        if let Load::Several { workloads } = self {
+            let rates = workloads.iter().filter_map(|one| one.rate_at(at_ns));
+            return rates.reduce(|sum, rate| sum + rate);
+        }
         let Load::Open { phases, .. } = self else {
             return None;
         };

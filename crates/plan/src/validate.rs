@@ -1,6 +1,6 @@
 //! Validation of plans, independent of their source.
 
-use crate::{At, Draw, Load, Plan, PoolPolicy, Shape, Work, schedule::Schedule, units};
+use crate::{At, Draw, Load, Plan, PoolPolicy, Shape, Work, Workload, schedule::Schedule, units};
 
 /// A problem in a test file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Plan {
         if self.http.pool == PoolPolicy::Shared(0) {
             problems.push(Problem::anywhere("0 connections: use at least 1"));
         }
-        self.load_problems(&mut problems);
+        self.load.problems(&mut problems);
         self.background_problems(&mut problems);
         problems
     }
@@ -66,37 +66,6 @@ impl Plan {
             problems.push(Problem::anywhere(
                 "every scenario has weight 0, so none would run: raise a weight",
             ));
-        }
-    }
-
-    fn load_problems(&self, problems: &mut Vec<Problem>) {
-        match &self.load {
-            Load::Once => {}
-            Load::Closed {
-                users, duration_ns, ..
-            } => {
-                if *users == 0 {
-                    problems.push(Problem::anywhere("0 users: use at least 1"));
-                }
-                check_duration(*duration_ns, problems);
-            }
-            Load::Open { phases, .. } => {
-                let total: u64 = phases
-                    .iter()
-                    .map(|phase| phase.duration_ns)
-                    .fold(0, u64::saturating_add);
-                check_duration(total, problems);
-                let expected: f64 = phases
-                    .iter()
-                    .map(|phase| expected_arrivals(phase.shape, phase.duration_ns))
-                    .sum();
-                if expected > MAX_ARRIVALS as f64 {
-                    problems.push(Problem::anywhere(format!(
-                        "about {expected:.0} arrivals are more than any run can send: use a \
-                        lower rate or a shorter duration"
-                    )));
-                }
-            }
         }
     }
 
@@ -130,14 +99,65 @@ impl Plan {
     /// Returns the highest planned arrival rate per second. `None` if the load is closed.
     #[must_use]
     pub fn peak_rate(&self) -> Option<f64> {
-        matches!(self.load, Load::Open { .. }).then(|| self.load.peak_rate())
+        self.load.is_paced().then(|| self.load.peak_rate())
     }
 }
 
 impl Load {
-    /// Returns the highest rate per second. 0 if the load has no rate.
+    /// Whether all arrivals follow a schedule, independently of responses.
+    #[must_use]
+    pub fn is_paced(&self) -> bool {
+        match self {
+            Load::Open { .. } => true,
+            Load::Several { workloads } => workloads.iter().all(Workload::is_open),
+            Load::Closed { .. } | Load::Once => false,
+        }
+    }
+
+    fn problems(&self, problems: &mut Vec<Problem>) {
+        match self {
+            Load::Once => {}
+            Load::Several { workloads } => {
+                for workload in workloads {
+                    workload.load.problems(problems);
+                }
+                check_duration(self.end_ns(), problems);
+            }
+            Load::Closed {
+                users, duration_ns, ..
+            } => {
+                if *users == 0 {
+                    problems.push(Problem::anywhere("0 users: use at least 1"));
+                }
+                check_duration(*duration_ns, problems);
+            }
+            Load::Open { phases, .. } => {
+                let total: u64 = phases
+                    .iter()
+                    .map(|phase| phase.duration_ns)
+                    .fold(0, u64::saturating_add);
+                check_duration(total, problems);
+                let expected: f64 = phases
+                    .iter()
+                    .map(|phase| expected_arrivals(phase.shape, phase.duration_ns))
+                    .sum();
+                if expected > MAX_ARRIVALS as f64 {
+                    problems.push(Problem::anywhere(format!(
+                        "about {expected:.0} arrivals are more than any run can send: use a \
+                        lower rate or a shorter duration"
+                    )));
+                }
+            }
+        }
+    }
+
+    /// Returns the highest rate per second. 0 if the load has no rate. For several loads, the sum
+    /// of their highest rates, even if they are reached at different times.
     #[must_use]
     pub fn peak_rate(&self) -> f64 {
+        if let Load::Several { workloads } = self {
+            return workloads.iter().map(|one| one.load.peak_rate()).sum();
+        }
         let Load::Open { phases, .. } = self else {
             return 0.0;
         };

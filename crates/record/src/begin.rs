@@ -139,6 +139,18 @@ fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
     let (model, planned, users) = match &plan.load {
         Load::Open { .. } => (Model::Open, Some(share.of_first(schedule.total())), None),
         Load::Closed { users, .. } => (Model::Closed, None, Some(users_of(plan, *users, share))),
+        Load::Several { workloads } if plan.load.is_paced() => {
+            let planned = workloads.iter().filter_map(|one| one.planned).sum();
+            (Model::Open, Some(share.of_first(planned)), None)
+        }
+        // Users in some of the workloads make the figures those of a closed loop.
+        Load::Several { workloads } => {
+            let users = workloads.iter().map(|one| match one.load {
+                Load::Closed { users, .. } => users,
+                _ => 0,
+            });
+            (Model::Closed, None, Some(users.sum()))
+        }
         Load::Once => (Model::Once, Some(share.of_first(1)), None),
     };
     LoadFacts {
@@ -176,7 +188,7 @@ fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts
                 (&one.name, text, &one.duration_text, one.is_constant())
             })
             .collect(),
-        Load::Once => Vec::new(),
+        Load::Several { .. } | Load::Once => Vec::new(),
     };
     let (mut start_ns, mut before) = (0, 0);
     let mut planned = |phase: u32| {

@@ -1,6 +1,8 @@
 //! Describes the load: `open, 200/s evenly spaced for 10 s`.
 
-use plan::{ArrivalProcess, HttpVersion, Load, Phase, Plan, PoolPolicy, Shape, UserPhase, Work};
+use plan::{
+    ArrivalProcess, HttpVersion, Load, Phase, Plan, PoolPolicy, Shape, UserPhase, Work, Workload,
+};
 
 use crate::units;
 
@@ -48,6 +50,7 @@ fn cut(plan: &Plan) -> String {
 fn of_work(plan: &Plan) -> String {
     match &plan.load {
         Load::Once => "one iteration".into(),
+        Load::Several { workloads } => of_workloads(workloads),
         Load::Closed { phases, .. } if !phases.is_empty() => {
             let text = in_turn(phases.iter().map(of_users), plan);
             format!("closed loop, {text}: each user sees a stall only once")
@@ -82,6 +85,27 @@ fn of_work(plan: &Plan) -> String {
             text
         }
     }
+}
+
+fn of_workloads(workloads: &[Workload]) -> String {
+    let model = match workloads.iter().filter(|one| one.is_open()).count() {
+        0 => "closed loop, ",
+        open if open == workloads.len() => "open, ",
+        _ => "open and closed, ",
+    };
+    let texts = workloads.iter().take(3);
+    let texts: Vec<String> = texts
+        .map(|one| format!("{}: {}", one.name, one.text))
+        .collect();
+    let rest = match workloads.len() {
+        0..=3 => String::new(),
+        number => format!("; … ({number} scenarios)"),
+    };
+    let stall = match model {
+        "open, " => "",
+        _ => ": each user of a closed loop sees a stall only once",
+    };
+    format!("{model}{}{rest}{stall}", texts.join("; "))
 }
 
 fn in_turn(mut phases: impl ExactSizeIterator<Item = String>, plan: &Plan) -> String {

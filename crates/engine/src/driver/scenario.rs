@@ -92,6 +92,8 @@ pub(crate) async fn run(env: Rc<Env>) {
             Some(load_control) => closed_steered(&env, load_control).await,
             None => closed(&env, *users, phases).await,
         },
+        // `Prepared::new` has refused it.
+        Load::Several { .. } => {}
     }
     drain(&env).await;
 }

@@ -20,6 +20,9 @@ pub type AccumulatorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
 /// Creates a worker's driver on that worker's thread.
 pub type DriverMaker = Arc<dyn Fn(DriverContext) -> Box<dyn Driver> + Send + Sync>;
 
+/// Returns how many arrivals of a worker are due by a time, in nanoseconds from the start.
+pub type DueArrivals = Arc<dyn Fn(usize, u64) -> u64 + Send + Sync>;
+
 /// Background workload that runs on its own workers and adds no arrivals to the load.
 #[derive(Clone)]
 pub struct BackgroundWork {
@@ -92,6 +95,8 @@ pub struct EngineOptions {
     pub hooks: Option<Arc<dyn Hooks>>,
     /// Driver for work other than scenarios. May also replace the scenario driver.
     pub driver: Option<DriverMaker>,
+    /// Planned arrivals of a driver that has schedules of its own.
+    pub due: Option<DueArrivals>,
     /// Work that runs alongside the load.
     pub background: Option<BackgroundWork>,
     /// Describes the current activity of a stuck worker.

@@ -99,6 +99,8 @@ impl Schedule {
                     schedule.phase_ends.push(*duration_ns);
                 }
             }
+            // The driver of several loads has their schedules.
+            Load::Several { .. } => schedule.phase_ends.push(load.end_ns()),
         }
         if crate::mutant::is(crate::mutant::Mutant::TruncatedSchedule) {
             schedule.total -= schedule.total / 50;
