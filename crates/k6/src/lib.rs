@@ -7,5 +7,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod duration;
 pub mod metric;
 pub mod tags;
+pub mod text;
