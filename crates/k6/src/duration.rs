@@ -73,7 +73,7 @@ impl DurationNs {
     /// # Errors
     ///
     /// Returns an error for values of other types, and for invalid texts.
-    pub fn from_json(value: &Value) -> Result<DurationNs, DurationError> {
+    pub fn parse_json(value: &Value) -> Result<DurationNs, DurationError> {
         match value {
             Value::String(text) => DurationNs::parse(text),
             Value::Number(number) => {
@@ -309,9 +309,9 @@ mod tests {
             assert!(DurationNs::parse_go(text).is_err(), "{text}");
         }
         assert!(DurationNs::parse_go("1d").is_err());
-        assert!(DurationNs::from_json(&serde_json::json!(true)).is_err());
+        assert!(DurationNs::parse_json(&serde_json::json!(true)).is_err());
         assert_eq!(
-            DurationNs::from_json(&serde_json::json!(1500)),
+            DurationNs::parse_json(&serde_json::json!(1500)),
             Ok(DurationNs(1_500_000_000))
         );
     }

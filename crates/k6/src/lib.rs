@@ -7,7 +7,11 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod aggregate;
 pub mod duration;
 pub mod metric;
+pub mod options;
+pub mod scenario;
 pub mod tags;
 pub mod text;
+pub mod threshold;

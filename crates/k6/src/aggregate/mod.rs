@@ -1,0 +1,3 @@
+//! Aggregation of samples.
+
+pub mod trend_stat;
