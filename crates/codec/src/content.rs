@@ -42,6 +42,17 @@ pub fn decoded(
             _ => Ok(body),
         };
     }
+    decoded_from(&encodings, body, most)
+}
+
+/// Decodes a body with the encodings of a `Content-Encoding` header, in lower case.
+///
+/// Fails if an encoding is unknown, the data is invalid, or the result is longer than `most` bytes.
+pub fn decoded_from<'b>(
+    encodings: &str,
+    body: Cow<'b, [u8]>,
+    most: usize,
+) -> Result<Cow<'b, [u8]>, Unreadable> {
     // Encodings are listed in the order in which the server applied them.
     let mut listed = encodings.rsplit(',').map(str::trim);
     listed.try_fold(body, |body, encoding| unpacked(body, encoding, most))

@@ -32,6 +32,17 @@ impl Cookie {
         self.expires_s.is_some_and(|end| end <= now_s)
     }
 
+    /// Whether a request to this URL sends the cookie, unless it has expired.
+    fn applies_to(&self, origin: &Origin, path: &str) -> bool {
+        let path = path.split('?').next().unwrap_or("/");
+        (if self.host_only {
+            self.domain == origin.host
+        } else {
+            domain_matches(&origin.host, &self.domain)
+        }) && path_matches(path, &self.path)
+            && (!self.secure || origin.tls)
+    }
+
     /// Whether both cookies have the same identity. A jar keeps only one cookie of each identity.
     fn replaces(&self, other: &Cookie) -> bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
@@ -175,19 +186,17 @@ impl Jar {
         });
     }
 
+    /// Removes the cookies that a request would send. `None` removes all names.
+    pub fn remove(&mut self, origin: &Origin, path: &str, name: Option<&str>) {
+        self.cookies.retain(|cookie| {
+            !cookie.applies_to(origin, path) || name.is_some_and(|name| cookie.name != name)
+        });
+    }
+
     /// Returns the `Cookie` header for a request at `now_s`. `None` if no cookie applies.
     #[must_use]
     pub fn header(&self, origin: &Origin, path: &str, now_s: i64) -> Option<String> {
-        let path = path.split('?').next().unwrap_or("/");
-        let fits = |c: &&Cookie| {
-            (if c.host_only {
-                c.domain == origin.host
-            } else {
-                domain_matches(&origin.host, &c.domain)
-            }) && path_matches(path, &c.path)
-                && (!c.secure || origin.tls)
-                && !c.is_expired(now_s)
-        };
+        let fits = |c: &&Cookie| c.applies_to(origin, path) && !c.is_expired(now_s);
         let mut fitting: Vec<&Cookie> = self.cookies.iter().filter(fits).collect();
         // Cookies with longer paths come first, then older ones.
         fitting.sort_by_key(|c| std::cmp::Reverse(c.path.len()));
@@ -299,6 +308,19 @@ mod tests {
         assert!(jar.is_empty(false) && !jar.is_empty(true));
         assert!(jar.set("s=1; Path=/", &host, "/p/q/r", NOW));
         assert!(!jar.is_empty(false));
+    }
+
+    #[test]
+    fn removed_cookies_are_not_sent() {
+        let host = origin("a.test");
+        let mut jar = Jar::default();
+        for pair in ["a=1; Path=/", "b=1; Path=/", "c=1; Path=/other"] {
+            assert!(jar.set(pair, &host, "/", NOW));
+        }
+        jar.remove(&host, "/x", Some("a"));
+        assert_eq!(jar.header(&host, "/", NOW).as_deref(), Some("b=1"));
+        jar.remove(&host, "/", None);
+        assert_eq!(jar.header(&host, "/other", NOW).as_deref(), Some("c=1"));
     }
 
     #[test]

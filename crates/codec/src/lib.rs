@@ -7,7 +7,7 @@
 pub mod answer;
 pub mod calendar;
 pub mod content;
-mod cookie_date;
+pub mod cookie_date;
 pub mod cookies;
 pub mod encode;
 pub mod events;

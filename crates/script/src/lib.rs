@@ -4,4 +4,5 @@
 #![deny(unsafe_code)]
 
 pub mod js;
+pub mod k6;
 pub mod lua;

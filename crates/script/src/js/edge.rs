@@ -1,11 +1,267 @@
-//! Access to memory of the JavaScript engine.
+//! Access to memory of the JavaScript engine, and the stacks on which its code waits.
+//!
+//! A [`Fiber`] runs JavaScript on a stack of its own. A native function that must wait leaves the
+//! fiber through its [`Waiter`]. The worker polls the future on its own stack, and then continues
+//! the fiber. Each fiber has its own JavaScript runtime: the engine keeps the chain of its stack
+//! frames in the runtime.
 
 #![allow(unsafe_code)]
 
-use rquickjs::TypedArray;
+use std::{
+    cell::{Cell, RefCell},
+    io,
+    pin::{Pin, pin},
+    ptr::NonNull,
+    rc::Rc,
+    task::{Context as TaskContext, Poll, Waker},
+};
+
+use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
+use rquickjs::{
+    ArrayBuffer, Context, Ctx, Error, Exception, JsLifetime, Module, Result, TypedArray,
+    class::{Trace, Tracer},
+    module::{Declared, WriteOptions},
+    qjs,
+};
+
+/// Size of a fiber's stack. Memory is used only where the stack was written.
+const STACK: usize = 1 << 20;
+/// Stack that JavaScript may use. Native code that it calls has the rest.
+pub const SCRIPT_STACK: usize = STACK - (96 << 10);
+/// Maximum number of unused stacks that a thread keeps.
+const MOST_POOLED: usize = 4096;
+
+thread_local! {
+    static POOL: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Copies the content of a `Uint8Array`. Empty if its buffer was detached.
 pub fn bytes(array: &TypedArray<'_, u8>) -> Vec<u8> {
     // SAFETY: the slice is copied before any JavaScript can run.
     unsafe { array.as_bytes() }.map_or_else(Vec::new, <[u8]>::to_vec)
+}
+
+/// Copies the content of an `ArrayBuffer`. Empty if it was detached.
+pub fn buffer_bytes(buffer: &ArrayBuffer<'_>) -> Vec<u8> {
+    // SAFETY: the slice is copied before any JavaScript can run.
+    unsafe { buffer.as_bytes() }.map_or_else(Vec::new, <[u8]>::to_vec)
+}
+
+/// A Rust value inside a JavaScript object.
+pub struct Native<T: 'static>(pub T);
+
+// SAFETY: the value is `'static`, so it contains nothing that belongs to a runtime.
+unsafe impl<'js, T: 'static> JsLifetime<'js> for Native<T> {
+    type Changed<'to> = Native<T>;
+}
+
+impl<'js, T: 'static> Trace<'js> for Native<T> {
+    fn trace<'a>(&self, _: Tracer<'a, 'js>) {}
+}
+
+/// Bytecode of a module that this process compiled.
+pub struct Code(Vec<u8>);
+
+impl Code {
+    /// Writes the bytecode of a module.
+    pub fn new(module: &Module<'_, Declared>) -> Result<Code> {
+        module.write(WriteOptions::default()).map(Code)
+    }
+
+    /// Declares the module in another context.
+    pub fn declare<'js>(&self, ctx: &Ctx<'js>) -> Result<Module<'js, Declared>> {
+        // SAFETY: the same engine wrote the bytecode, and nothing else can make this type.
+        unsafe { Module::load(ctx.clone(), &self.0) }
+    }
+}
+
+/// Throws an error that `catch` and `finally` do not see.
+pub fn throw_uncatchable(ctx: &Ctx<'_>, message: &str) -> Error {
+    let error = Exception::from_message(ctx.clone(), message);
+    match error {
+        Ok(error) => {
+            let value = error.as_object().as_value().as_raw();
+            // SAFETY: the value is alive and belongs to this context.
+            unsafe { qjs::JS_SetUncatchableError(ctx.as_raw().as_ptr(), value) };
+            error.throw()
+        }
+        Err(error) => error,
+    }
+}
+
+/// Runs code in a context on the current stack, whose depth the engine then checks. The stack must
+/// have [`SCRIPT_STACK`] bytes left.
+pub fn enter<R>(context: &Context, run: impl FnOnce(&Ctx<'_>) -> R) -> R {
+    context.with(|ctx| {
+        // SAFETY: the context is alive, and so is its runtime.
+        unsafe { qjs::JS_UpdateStackTop(qjs::JS_GetRuntime(ctx.as_raw().as_ptr())) };
+        run(&ctx)
+    })
+}
+
+/// Polls what a fiber waits for. Returns whether it is ready.
+type Wait = NonNull<dyn FnMut(&mut TaskContext<'_>) -> bool>;
+
+/// Why a fiber continues.
+#[derive(Clone, Copy, PartialEq)]
+enum Resumed {
+    Ready,
+    Ended,
+}
+
+/// Lets code on a fiber wait.
+#[derive(Default)]
+pub struct Waiter {
+    /// The running fiber's. `None` outside of fibers.
+    yielder: Cell<Option<NonNull<Yielder<Resumed, Wait>>>>,
+    ends: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+    resumes: Cell<u64>,
+}
+
+impl Waiter {
+    /// Waits for a future, which the worker polls on its own stack. Returns `None` if the fiber
+    /// must end, or if this is called outside of a fiber.
+    pub fn wait<F: Future>(&self, future: F) -> Option<F::Output> {
+        let yielder = self.yielder.get().filter(|_| !self.ends.get())?;
+        let mut future = pin!(future);
+        let mut output = None;
+        let mut poll = |cx: &mut TaskContext<'_>| match future.as_mut().poll(cx) {
+            Poll::Ready(ready) => {
+                output = Some(ready);
+                true
+            }
+            Poll::Pending => false,
+        };
+        let wait: NonNull<dyn FnMut(&mut TaskContext<'_>) -> bool + '_> = NonNull::from(&mut poll);
+        // SAFETY: only the lifetime changes. The closure is used only while this fiber is suspended
+        // below, so that this frame exists.
+        let wait: Wait = unsafe { std::mem::transmute(wait) };
+        // SAFETY: the yielder exists while its fiber runs, and this is called on it.
+        let resumed = unsafe { yielder.as_ref() }.suspend(wait);
+        output.filter(|_| resumed == Resumed::Ready)
+    }
+
+    /// Ends the fiber: it continues, and each wait returns `None`.
+    pub fn end(&self) {
+        self.ends.set(true);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Whether the fiber must end.
+    pub fn ends(&self) -> bool {
+        self.ends.get()
+    }
+
+    /// Allows the next fiber to run.
+    pub fn reset(&self) {
+        self.ends.set(false);
+    }
+
+    /// Whether this is called on a fiber.
+    pub fn is_on_fiber(&self) -> bool {
+        self.yielder.get().is_some()
+    }
+
+    /// Returns how often a fiber was continued, to notice a new stretch of code.
+    pub fn resumes(&self) -> u64 {
+        self.resumes.get()
+    }
+}
+
+/// Code on a stack of its own. A future that is ready when the code has returned.
+///
+/// A fiber that is dropped is ended first: its waits return `None` until the code returns.
+pub struct Fiber<R: 'static> {
+    coroutine: Option<Coroutine<Resumed, Wait, R, DefaultStack>>,
+    wait: Option<Wait>,
+    waiter: Rc<Waiter>,
+}
+
+impl<R: 'static> Fiber<R> {
+    /// Prepares code. It starts at the first poll.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system has no memory for a stack, or no more memory mappings.
+    pub fn new(waiter: &Rc<Waiter>, run: impl FnOnce() -> R + 'static) -> io::Result<Fiber<R>> {
+        let stack = match POOL.with_borrow_mut(Vec::pop) {
+            Some(stack) => stack,
+            None => DefaultStack::new(STACK)?,
+        };
+        let own = Rc::clone(waiter);
+        let coroutine = Coroutine::with_stack(stack, move |yielder, _| {
+            own.yielder.set(Some(NonNull::from(yielder)));
+            let result = run();
+            own.yielder.set(None);
+            result
+        });
+        Ok(Fiber {
+            coroutine: Some(coroutine),
+            wait: None,
+            waiter: Rc::clone(waiter),
+        })
+    }
+
+    /// Continues the code until it waits or returns.
+    fn resume(&mut self, resumed: Resumed) -> Option<R> {
+        self.waiter.resumes.set(self.waiter.resumes.get() + 1);
+        self.wait = None;
+        match self.coroutine.as_mut()?.resume(resumed) {
+            CoroutineResult::Yield(wait) => {
+                self.wait = Some(wait);
+                None
+            }
+            CoroutineResult::Return(result) => {
+                let stack = self.coroutine.take().map(Coroutine::into_stack);
+                // At the end of the thread there is no pool any more.
+                let _ = POOL.try_with(|pool| {
+                    let mut pool = pool.borrow_mut();
+                    let is_kept = pool.len() < MOST_POOLED;
+                    pool.extend(stack.filter(|_| is_kept));
+                });
+                Some(result)
+            }
+        }
+    }
+}
+
+impl<R: 'static> Future for Fiber<R> {
+    type Output = R;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<R> {
+        loop {
+            let resumed = match self.wait {
+                Some(_) if self.waiter.ends() => Resumed::Ended,
+                Some(mut wait) => {
+                    // SAFETY: the fiber is suspended in `Waiter::wait`, whose frame has the closure.
+                    if !unsafe { wait.as_mut()(cx) } {
+                        self.waiter.waker.replace(Some(cx.waker().clone()));
+                        return Poll::Pending;
+                    }
+                    Resumed::Ready
+                }
+                None => Resumed::Ready,
+            };
+            if let Some(result) = self.resume(resumed) {
+                return Poll::Ready(result);
+            }
+        }
+    }
+}
+
+impl<R: 'static> Drop for Fiber<R> {
+    fn drop(&mut self) {
+        // The frames of the engine on the stack cannot be unwound, so the code must return.
+        let is_suspended = |fiber: &Self| {
+            let coroutine = fiber.coroutine.as_ref();
+            coroutine.is_some_and(|coroutine| coroutine.started() && !coroutine.done())
+        };
+        while is_suspended(self) {
+            self.waiter.end();
+            self.resume(Resumed::Ended);
+        }
+    }
 }

@@ -103,7 +103,7 @@ fn text(value: &Js<'_>) -> String {
 }
 
 /// Returns the position of a syntax error, which has no stack frame of its own.
-fn parsed_at(object: &Object<'_>) -> Option<String> {
+pub fn parsed_at(object: &Object<'_>) -> Option<String> {
     let file: String = object.get("fileName").ok()?;
     let line: i32 = object.get("lineNumber").ok()?;
     let column: i32 = object.get("columnNumber").ok()?;
@@ -123,6 +123,23 @@ pub fn position(stack: &str) -> Option<String> {
     Some(in_source(place.trim_end_matches(')')))
 }
 
+/// Returns a stack with positions in the sources, each line indented by a tab.
+pub fn in_sources(stack: &str) -> String {
+    let mut lines = String::new();
+    for line in stack.lines().map(str::trim) {
+        let (call, place) = match line.strip_suffix(')').and_then(|line| line.rsplit_once('(')) {
+            Some((call, place)) => (format!("{call}("), place),
+            None => match line.strip_prefix("at ") {
+                Some(place) => ("at ".to_owned(), place),
+                None => continue,
+            },
+        };
+        let end = if call.ends_with('(') { ")" } else { "" };
+        lines.push_str(&format!("\t{call}{}{end}\n", in_source(place)));
+    }
+    lines
+}
+
 /// Returns a position in the source of a module, which may be wrapped.
 fn in_source(place: &str) -> String {
     let Some(place) = place.strip_prefix(WRAPPED) else {
@@ -140,6 +157,15 @@ fn in_source(place: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::position;
+
+    #[test]
+    fn stack_has_positions_in_sources() {
+        let stack = "    at call (native)\n    at cjs:file:///t/x.js:3:9\n";
+        assert_eq!(
+            super::in_sources(stack),
+            "\tat call (native)\n\tat file:///t/x.js:3:9\n"
+        );
+    }
 
     #[test]
     fn position_is_that_of_the_first_file() {

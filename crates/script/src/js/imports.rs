@@ -50,7 +50,7 @@ fn is_own_code(path: &Path) -> bool {
 
 /// Returns the names of modules in a source, and whether they are imported or required. What is
 /// required within `try` may be missing.
-fn named_modules(source: &str, file: &Path) -> Vec<(Span, String, bool)> {
+pub fn named_modules(source: &str, file: &Path) -> Vec<(Span, String, bool)> {
     let allocator = Allocator::default();
     let kind = match typescript::is_typescript(file) {
         true => SourceType::ts(),

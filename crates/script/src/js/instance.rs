@@ -148,7 +148,7 @@ impl Instance {
         let tracked = Rc::clone(&state);
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |ctx, promise, reason, is_handled| {
-                track(&tracked, &ctx, promise, reason, is_handled)
+                tracked.unhandled.track(&ctx, promise, reason, is_handled)
             },
         )));
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
@@ -231,14 +231,7 @@ impl Instance {
     /// has no handler.
     pub fn run_jobs(&self, ctx: &Ctx<'_>) -> Option<Thrown> {
         while ctx.execute_pending_job() {}
-        let mut unhandled = self
-            .state
-            .unhandled
-            .borrow_mut()
-            .drain(..)
-            .collect::<Vec<_>>();
-        let (_, reason) = unhandled.pop()?;
-        let reason = reason.restore(ctx).ok()?;
+        let reason = self.state.unhandled.take(ctx)?;
         Some(Thrown::from_value(&reason))
     }
 
@@ -330,23 +323,5 @@ impl Instance {
             let name = self.counted(&thrown);
             self.state.report(&Event::Remark { name: &name });
         }
-    }
-}
-
-fn track<'js>(state: &State, ctx: &Ctx<'js>, promise: Js<'js>, reason: Js<'js>, is_handled: bool) {
-    let mut unhandled = state.unhandled.borrow_mut();
-    if is_handled {
-        unhandled.retain(|(known, _)| {
-            known
-                .clone()
-                .restore(ctx)
-                .is_ok_and(|known| known != promise)
-        });
-    } else {
-        let entry = (
-            Persistent::save(ctx, promise),
-            Persistent::save(ctx, reason),
-        );
-        unhandled.push(entry);
     }
 }

@@ -5,25 +5,26 @@
 
 mod call;
 mod dialect;
-mod edge;
-mod failure;
+pub(crate) mod edge;
+pub(crate) mod failure;
 mod fault_names;
 mod files;
 mod http;
-mod imports;
+pub(crate) mod imports;
 mod instance;
-mod modules;
+pub(crate) mod modules;
 mod native;
 mod plan;
+pub(crate) mod rejections;
 mod request;
 mod response;
-mod signatures;
+pub(crate) mod signatures;
 mod state;
 mod surface;
-mod text;
-mod typescript;
+pub(crate) mod text;
+pub(crate) mod typescript;
 mod user;
-mod values;
+pub(crate) mod values;
 
 use std::{rc::Rc, sync::Arc};
 

@@ -22,7 +22,7 @@ use rquickjs::{
 use super::{native::throw_coded, surface, typescript};
 
 /// Name of the global function with which ES modules get CommonJS modules.
-const REQUIRE: &str = "loadline:require";
+pub const REQUIRE: &str = "loadline:require";
 /// Marks the file of a wrapped module in stacks. Its first line is shifted by [`OPENING`].
 pub const WRAPPED: &str = "cjs:";
 /// What precedes the source of a CommonJS module.
@@ -297,7 +297,8 @@ fn evaluation(filename: String) -> EvalOptions {
     options
 }
 
-fn compile<'js>(ctx: &Ctx<'js>, name: &str, source: &str) -> Result<Function<'js>> {
+/// Compiles a CommonJS module to a function with the parameters of [`OPENING`].
+pub fn compile<'js>(ctx: &Ctx<'js>, name: &str, source: &str) -> Result<Function<'js>> {
     // A line comment at the end must not hide the closing bracket.
     let wrapped = format!("{OPENING}{source}\n}})");
     ctx.eval_with_options(wrapped, evaluation(format!("{WRAPPED}{name}")))
@@ -308,13 +309,7 @@ fn source(ctx: &Ctx<'_>, path: &Path) -> Result<String> {
         let message = format!("cannot read {}: {error}", path.display());
         throw_coded(ctx, "MODULE_NOT_FOUND", &message)
     })?;
-    let text = String::from_utf8_lossy(&bytes);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    // The first line may name an interpreter.
-    let text = match text.strip_prefix("#!") {
-        Some(rest) => format!("//{rest}"),
-        None => text.to_owned(),
-    };
+    let text = plain_text(&bytes);
     if !typescript::is_typescript(path) {
         return Ok(text);
     }
@@ -333,6 +328,17 @@ fn source(ctx: &Ctx<'_>, path: &Path) -> Result<String> {
         let _ = error.as_object().set("stack", at);
         error.throw()
     })
+}
+
+/// Returns the text of a source file without byte order mark and interpreter.
+pub fn plain_text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    // The first line may name an interpreter.
+    match text.strip_prefix("#!") {
+        Some(rest) => format!("//{rest}"),
+        None => text.to_owned(),
+    }
 }
 
 fn json<'js>(ctx: &Ctx<'js>, path: &Path) -> Result<Js<'js>> {
@@ -423,7 +429,7 @@ impl Loader for Imports {
 }
 
 /// Returns the source of an ES module that exports what a CommonJS module exports.
-fn bridge(name: &str, exports: &Js<'_>) -> Result<String> {
+pub fn bridge(name: &str, exports: &Js<'_>) -> Result<String> {
     let quoted = serde_json::Value::from(name).to_string();
     let mut source =
         format!("const all = globalThis['{REQUIRE}']({quoted});\nexport default all;\n");

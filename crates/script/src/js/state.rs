@@ -18,7 +18,7 @@ use worker::{
     deadlines::Limit,
 };
 
-use super::{http::ScriptClient, instance::Instance};
+use super::{http::ScriptClient, instance::Instance, rejections::Rejections};
 
 /// CPU time after which a function is stopped.
 pub const MOST_CPU_NS: u64 = 5 * SECOND;
@@ -51,7 +51,7 @@ pub struct State {
     client_settings: Option<HttpClientConfig>,
     requests: RefCell<HashMap<u64, Rc<Limit>>>,
     /// Promises that were rejected and have no handler yet, with the reason.
-    pub unhandled: RefCell<Vec<(Persistent<Js<'static>>, Persistent<Js<'static>>)>>,
+    pub unhandled: Rejections,
 }
 
 /// Settings of all instances of a script.
@@ -122,7 +122,7 @@ impl State {
             was_stopped: Cell::new(false),
             timers: RefCell::default(),
             timer_ids: Cell::new(0),
-            unhandled: RefCell::default(),
+            unhandled: Rejections::default(),
         }
     }
 
@@ -270,7 +270,7 @@ impl State {
         for (_, limit) in self.requests.borrow_mut().drain() {
             limit.abort();
         }
-        self.unhandled.borrow_mut().clear();
+        self.unhandled.clear();
     }
 }
 

@@ -1,0 +1,102 @@
+//! Exceptions of scripts and of the functions that they call.
+
+use std::fmt;
+
+use rquickjs::{Coerced, Ctx, Error, Exception, Value as Js};
+
+use crate::js::{edge, failure};
+
+/// Why a script failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptError {
+    /// The exception as text, such as `TypeError: not a function`.
+    pub message: String,
+    /// The calls that led to it, one a line, such as `\tat f (file:///dir/script.js:12:11)`. Empty
+    /// if the value that was thrown has no stack.
+    pub stack: String,
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        for line in self.stack.lines() {
+            write!(f, "\n{line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+impl ScriptError {
+    /// Creates an error without a stack.
+    pub fn new(message: impl Into<String>) -> ScriptError {
+        ScriptError {
+            message: message.into(),
+            stack: String::new(),
+        }
+    }
+
+    /// Describes an error of the engine. Takes the exception, if one was thrown.
+    pub fn from_error(ctx: &Ctx<'_>, error: &Error) -> ScriptError {
+        match error {
+            Error::Exception => ScriptError::from_value(&ctx.catch()),
+            other => ScriptError::new(other.to_string()),
+        }
+    }
+
+    /// Describes a thrown value.
+    pub fn from_value(value: &Js<'_>) -> ScriptError {
+        let Some(object) = value.as_object() else {
+            return ScriptError::new(text(value));
+        };
+        let is_error = value.is_error();
+        let stack: Option<String> = object.get("stack").ok().filter(|_| is_error);
+        let message = text(value);
+        let mut stack = stack.map_or(String::new(), |stack| failure::in_sources(&stack));
+        if stack.is_empty()
+            && is_error
+            && let Some(position) = failure::parsed_at(object)
+        {
+            stack = format!("\tat {position}\n");
+        }
+        // A getter of the script may have thrown.
+        value.ctx().catch();
+        ScriptError { message, stack }
+    }
+
+    /// Returns the first position in a file, as `file:///dir/script.js:12:11`.
+    pub fn position(&self) -> Option<&str> {
+        let line = self.stack.lines().find(|line| line.contains("://"))?;
+        let place = line.rsplit(['(', ' ']).next()?;
+        Some(place.trim_end_matches(')'))
+    }
+}
+
+fn text(value: &Js<'_>) -> String {
+    if let Some(object) = value.as_object()
+        && !value.is_error()
+        && !object.is_function()
+        && let Ok(Some(json)) = value.ctx().json_stringify(value.clone())
+    {
+        return json.to_string().unwrap_or_default();
+    }
+    value.get::<Coerced<String>>().map_or_else(
+        |_| "an object that cannot be shown".to_owned(),
+        |text| text.0,
+    )
+}
+
+/// Throws a `GoError`, as k6's functions do.
+pub fn throw(ctx: &Ctx<'_>, message: &str) -> Error {
+    let error = Exception::from_message(ctx.clone(), message);
+    match error.and_then(|error| error.as_object().set("name", "GoError").map(|()| error)) {
+        Ok(error) => error.throw(),
+        Err(error) => error,
+    }
+}
+
+/// Throws what ends an interrupted iteration. Scripts cannot catch it.
+pub fn throw_interrupted(ctx: &Ctx<'_>) -> Error {
+    edge::throw_uncatchable(ctx, "the iteration was interrupted")
+}

@@ -1,0 +1,186 @@
+//! What virtual users need from the run: requests, time, samples and the log.
+
+use std::{pin::Pin, rc::Rc};
+
+use k6::metric::SampleSink;
+
+/// A future of the host. Dropping it cancels its work.
+pub type HostFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// What virtual users need from the run. A worker has one host, and all calls come from its thread.
+pub trait Host {
+    /// Sends one request, without redirects or cookies. The future returns when the response is
+    /// complete or the request has failed.
+    fn send(&self, connections: VuConnections, request: HttpRequest) -> HostFuture<HttpOutcome>;
+    /// Waits for a duration in nanoseconds.
+    fn sleep(&self, ns: u64) -> HostFuture<()>;
+    /// Returns nanoseconds since the start of the run.
+    fn now_ns(&self) -> u64;
+    /// Returns nanoseconds since 1970.
+    fn wall_ns(&self) -> i64;
+    /// Returns what receives the samples.
+    fn samples(&self) -> &dyn SampleSink;
+    /// Writes a message to the log, with further fields by name.
+    fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]);
+    /// Ends the run, as `exec.test.abort` does.
+    fn abort(&self, reason: &str);
+    /// Marks the run as failed, as `exec.test.fail` does. The run continues.
+    fn mark_failed(&self, reason: &str);
+    /// Returns the state of the run for `k6/execution`.
+    fn instance(&self) -> InstanceInfo;
+    /// Returns the state of a scenario for `k6/execution`. `None` if the name is unknown.
+    fn scenario(&self, name: &str) -> Option<ScenarioInfo>;
+    /// Returns the consolidated options as JSON, for `exec.test.options`.
+    fn options(&self) -> String;
+    /// Returns the text of `textSummary` from the data of `handleSummary`, both as JSON. `None` if
+    /// the run has no such text.
+    fn text_summary(&self, data: &str, options: &str) -> Option<String> {
+        let _ = (data, options);
+        None
+    }
+}
+
+/// Level of a log message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Shown with `--verbose`.
+    Debug,
+    /// Information.
+    Info,
+    /// A problem that the run survives.
+    Warn,
+    /// A failed iteration, and what scripts report as errors.
+    Error,
+}
+
+/// Whose connections a request uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct VuConnections {
+    /// The virtual user's number in this instance. 0 in `setup` and `teardown`.
+    pub vu: u64,
+    /// The virtual user's iteration from 0, for `noVUConnectionReuse`.
+    pub iteration: u64,
+}
+
+/// A request as it is sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HttpRequest {
+    /// The method as written in the script.
+    pub method: String,
+    /// Absolute URL with the scheme `http` or `https`, without user name, password and fragment.
+    pub url: String,
+    /// All headers except `Host` and `Content-Length`, in the order in which they are sent. `Host`
+    /// is among them only if the script sets it.
+    pub headers: Vec<(String, String)>,
+    /// The body, already compressed. `None` means no body.
+    pub body: Option<Vec<u8>>,
+    /// Time limit in nanoseconds for this hop.
+    pub timeout_ns: u64,
+    /// The `name` tag, which names the request in reports.
+    pub name: String,
+    /// The expected statuses. `None` means that the outcome is not judged.
+    pub expected: Option<Rc<[StatusRange]>>,
+}
+
+/// Statuses from `min` to `max`, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatusRange {
+    /// Lowest status.
+    pub min: u16,
+    /// Highest status.
+    pub max: u16,
+}
+
+/// Response to a request, or its error.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HttpOutcome {
+    /// 0 if there is no response.
+    pub status: u16,
+    /// `HTTP/1.1` or `HTTP/2.0`. Empty if there is no response.
+    pub proto: String,
+    /// Headers of the response in their order, with the names as received.
+    pub headers: Vec<(String, String)>,
+    /// The body as received, still encoded.
+    pub body: Vec<u8>,
+    /// Durations of the request's parts.
+    pub timings: Timings,
+    /// IP address of the server. Empty if there was no connection.
+    pub remote_ip: String,
+    /// TCP port of the server. 0 if there was no connection.
+    pub remote_port: u16,
+    /// `tls1.2` or `tls1.3`. Empty without TLS.
+    pub tls_version: String,
+    /// Name of the cipher suite. Empty without TLS.
+    pub tls_cipher_suite: String,
+    /// The error. `None` if the response is complete.
+    pub error: Option<HttpError>,
+}
+
+/// Durations of the parts of a request, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// Waiting for a connection, including DNS, TCP and TLS.
+    pub blocked: u64,
+    /// Connecting by TCP.
+    pub connecting: u64,
+    /// TLS handshake.
+    pub tls_handshaking: u64,
+    /// Writing the request.
+    pub sending: u64,
+    /// Waiting for the first byte of the response.
+    pub waiting: u64,
+    /// Reading the rest of the response.
+    pub receiving: u64,
+}
+
+impl Timings {
+    /// Returns k6's duration: sending, waiting and receiving.
+    #[must_use]
+    pub const fn duration(&self) -> u64 {
+        self.sending + self.waiting + self.receiving
+    }
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpError {
+    /// k6's error code, such as 1212 for a refused connection.
+    pub code: u32,
+    /// Text of the response's `error` and of the `error` tag.
+    pub text: String,
+}
+
+/// State of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct InstanceInfo {
+    /// Milliseconds since the start.
+    pub current_test_run_duration_ms: f64,
+    /// Completed iterations.
+    pub iterations_completed: u64,
+    /// Interrupted iterations.
+    pub iterations_interrupted: u64,
+    /// Virtual users that run an iteration.
+    pub vus_active: u64,
+    /// Virtual users that exist.
+    pub vus_initialized: u64,
+}
+
+/// State of a scenario.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ScenarioInfo {
+    /// Name of the executor, such as `ramping-vus`.
+    pub executor: String,
+    /// Start in milliseconds since 1970.
+    pub start_time_ms: f64,
+    /// Progress from 0 to 1.
+    pub progress: f64,
+}
+
+/// Numbers of a virtual user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VuId {
+    /// Number in this instance, from 1. 0 for `setup`, `teardown` and `handleSummary`.
+    pub instance: u64,
+    /// Number in the whole test, from 1. The same as `instance` if there is one instance.
+    pub test: u64,
+}

@@ -1,0 +1,36 @@
+//! Scripts of k6: virtual users that run their JavaScript, with blocking calls on fibers.
+//!
+//! [`Script::load`] reads a script once in the process. Each [`Vu`] has its own JavaScript runtime.
+//! The [`Host`] sends its requests and receives its samples and messages.
+
+mod background;
+mod console;
+mod core;
+mod errors;
+mod event_loop;
+mod globals;
+mod host;
+mod jslib;
+mod loader;
+mod metrics;
+mod names;
+mod script;
+mod shared;
+mod state;
+mod surface;
+mod tags;
+mod timers;
+mod vu;
+
+#[cfg(test)]
+mod tests;
+
+pub use errors::ScriptError;
+pub use host::{
+    Host, HostFuture, HttpError, HttpOutcome, HttpRequest, InstanceInfo, Level, ScenarioInfo,
+    StatusRange, Timings, VuConnections, VuId,
+};
+pub use script::Script;
+pub use shared::{Fetch, ScriptFile, Settings};
+pub use state::{IterationInfo, VuOptions};
+pub use vu::{CallError, Ended, Iteration, SummaryOutput, Vu};

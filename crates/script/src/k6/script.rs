@@ -1,0 +1,190 @@
+//! A script that has been loaded once, to find its errors, options and functions before the run.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    path::Path,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use ::k6::metric::Registry;
+use rquickjs::Value as Js;
+
+use super::{
+    errors::ScriptError,
+    host::VuId,
+    names,
+    shared::{ScriptFile, Settings, Shared, SourceKind},
+    state::VuOptions,
+    vu::{CallError, Vu},
+};
+use crate::js::{imports::named_modules, typescript};
+
+/// Maximum number of files that are read, and of problems that are reported.
+const MOST: usize = 1000;
+
+/// A script that has been loaded. All workers share it.
+pub struct Script {
+    shared: Arc<Shared>,
+    options: serde_json::Value,
+    functions: Vec<String>,
+    others: Vec<String>,
+}
+
+impl Script {
+    /// Loads a script: resolves all modules and runs the init code once, with `__VU` 0.
+    ///
+    /// # Errors
+    ///
+    /// Returns a line with file, line and column for each problem.
+    pub fn load(path: &Path, settings: Settings) -> Result<Arc<Script>, Vec<String>> {
+        let absolute = std::path::absolute(path)
+            .map_err(|error| vec![format!("{}: {error}", path.display())])?;
+        let main = names::of_file(&names::normal(&absolute));
+        let shared = Arc::new(Shared::new(main, settings));
+        let problems = check_modules(&shared);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let exports = run_init(&shared).map_err(|error| vec![located(&error)])?;
+        Ok(Arc::new(Script {
+            shared,
+            options: exports.options,
+            functions: exports.functions,
+            others: exports.others,
+        }))
+    }
+
+    /// Returns the exported `options` as JSON. Empty if the script has none.
+    #[must_use]
+    pub fn options(&self) -> &serde_json::Value {
+        &self.options
+    }
+
+    /// Returns the names of the exported functions, such as `default` and `setup`.
+    #[must_use]
+    pub fn functions(&self) -> &[String] {
+        &self.functions
+    }
+
+    /// Whether the script exports a function of this name.
+    #[must_use]
+    pub fn has_function(&self, name: &str) -> bool {
+        self.functions.iter().any(|function| function == name)
+    }
+
+    /// Returns the names of exports that are not functions. `setup` must not be among them.
+    #[must_use]
+    pub fn other_exports(&self) -> &[String] {
+        &self.others
+    }
+
+    /// Returns the metrics that have been declared. Virtual users may declare more.
+    #[must_use]
+    pub fn metrics(&self) -> Registry {
+        self.shared.registry().clone()
+    }
+
+    /// Returns all files that were read, sorted by name.
+    #[must_use]
+    pub fn files(&self) -> Vec<ScriptFile> {
+        self.shared.files()
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+/// What the init code exports.
+struct Exports {
+    options: serde_json::Value,
+    functions: Vec<String>,
+    others: Vec<String>,
+}
+
+fn run_init(shared: &Arc<Shared>) -> Result<Exports, ScriptError> {
+    let vu = Vu::create(shared, None, VuId::default(), VuOptions::default())?;
+    let vu = std::rc::Rc::new(vu);
+    let exports = async {
+        vu.initialize().await?;
+        vu.read_exports(|exports| {
+            let (mut functions, mut others) = (Vec::new(), Vec::new());
+            for name in exports.keys::<String>() {
+                let name = name?;
+                let value: Js<'_> = exports.get(name.as_str())?;
+                match value.is_function() {
+                    true => functions.push(name),
+                    false => others.push(name),
+                }
+            }
+            let options: Js<'_> = exports.get("options")?;
+            let json = exports.ctx().json_stringify(options)?;
+            let json = json.map(|json| json.to_string()).transpose()?;
+            let options = json.and_then(|json| serde_json::from_str(&json).ok());
+            Ok(Exports {
+                options: options.unwrap_or_else(|| serde_json::json!({})),
+                functions,
+                others,
+            })
+        })
+        .await
+    };
+    // Nothing here waits for the outside, so polling again is enough.
+    let mut exports = pin!(exports);
+    let mut context = Context::from_waker(Waker::noop());
+    let result = loop {
+        if let Poll::Ready(result) = exports.as_mut().poll(&mut context) {
+            break result;
+        }
+    };
+    result.map_err(|error| match error {
+        CallError::Failed(error) => error,
+        CallError::Interrupted => ScriptError::new("the init code aborted the test"),
+    })
+}
+
+/// Returns an error with the position where it happened first.
+fn located(error: &ScriptError) -> String {
+    match error.position() {
+        Some(position) => format!("{}: {}", names::shown(position), error.message),
+        None => error.message.clone(),
+    }
+}
+
+/// Reads all modules that the script and its modules name. Returns a line for each problem.
+fn check_modules(shared: &Shared) -> Vec<String> {
+    let mut waiting = VecDeque::from([shared.main.clone()]);
+    let (mut seen, mut problems) = (HashSet::new(), Vec::new());
+    while let Some(name) = waiting.pop_front() {
+        if seen.len() >= MOST || problems.len() >= MOST || !seen.insert(name.clone()) {
+            continue;
+        }
+        let shown = names::shown(&name);
+        let source = match shared.source(&name) {
+            Ok(source) => source,
+            Err(error) => {
+                problems.push(format!(
+                    "{shown}:{}:{}: {}",
+                    error.line, error.column, error.message
+                ));
+                continue;
+            }
+        };
+        if source.kind == SourceKind::Json {
+            continue;
+        }
+        for (span, specifier, _) in named_modules(&source.text, Path::new("module.js")) {
+            match names::resolve(&name, &specifier) {
+                Ok(found) if names::BUILT_IN.contains(&found.as_str()) => {}
+                Ok(found) => waiting.push_back(found),
+                Err(message) => {
+                    let (line, column) = typescript::position(&source.text, span.start as usize);
+                    problems.push(format!("{shown}:{line}:{column}: {message}"));
+                }
+            }
+        }
+    }
+    problems
+}

@@ -1,0 +1,322 @@
+//! What the native functions of a virtual user share.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::{HashMap, HashSet},
+    rc::Rc,
+    sync::Arc,
+};
+
+use ::k6::{metric::MetricId, tags::Tags};
+use codec::cookies::Jar;
+use rquickjs::{Ctx, Object, Persistent, Result, Value as Js};
+use worker::clock;
+
+use super::{
+    background::Background,
+    errors::{self, throw},
+    host::{Host, Level, StatusRange, VuConnections, VuId},
+    shared::Shared,
+};
+use crate::js::{edge::Waiter, rejections::Rejections};
+
+/// CPU time in nanoseconds without a pause after which an iteration is stopped.
+const MOST_CPU_NS: u64 = 5_000_000_000;
+/// CPU time in nanoseconds after which other virtual users of the worker have their turn.
+const TURN_NS: u64 = 10_000_000;
+
+/// The part of the script that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The code outside of functions.
+    Init,
+    /// `setup`, an iteration, `teardown` or `handleSummary`.
+    Running,
+}
+
+/// Options of the test that change what a virtual user does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VuOptions {
+    /// Maximum number of redirects. `None` means 10, with a warning at the limit.
+    pub max_redirects: Option<u32>,
+    /// `User-Agent` of requests. Empty means none.
+    pub user_agent: String,
+    /// Maximum number of concurrent requests of a batch. 0 means no limit.
+    pub batch: usize,
+    /// The same for each host. 0 means no limit.
+    pub batch_per_host: usize,
+    /// Whether bodies of responses are discarded by default.
+    pub discard_response_bodies: bool,
+    /// Whether the cookies are kept between iterations.
+    pub no_cookies_reset: bool,
+    /// Whether failed requests throw by default.
+    pub throw: bool,
+    /// Tags of all samples.
+    pub tags: Vec<(String, String)>,
+    /// Names of the system tags that samples have.
+    pub system_tags: HashSet<String>,
+    /// Memory limit of the virtual user's JavaScript in bytes. 0 means no limit.
+    pub memory_limit: usize,
+}
+
+impl Default for VuOptions {
+    fn default() -> VuOptions {
+        let system_tags = [
+            "proto",
+            "subproto",
+            "status",
+            "method",
+            "url",
+            "name",
+            "group",
+            "check",
+            "error",
+            "error_code",
+            "tls_version",
+            "scenario",
+            "service",
+            "expected_response",
+        ];
+        VuOptions {
+            max_redirects: None,
+            user_agent: "Grafana k6/2.2.0".to_owned(),
+            batch: 20,
+            batch_per_host: 6,
+            discard_response_bodies: false,
+            no_cookies_reset: false,
+            throw: false,
+            tags: Vec::new(),
+            system_tags: system_tags.map(str::to_owned).into(),
+            memory_limit: 0,
+        }
+    }
+}
+
+/// Numbers of the running iteration, for `k6/execution`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IterationInfo {
+    /// Name of the scenario. Empty outside of scenarios.
+    pub scenario: String,
+    /// Number among the virtual user's iterations, from 0.
+    pub in_vu: u64,
+    /// Number among the virtual user's iterations of the scenario, from 0.
+    pub in_vu_scenario: u64,
+    /// Number among the scenario's iterations in this instance, from 0.
+    pub in_instance: u64,
+    /// Number among the scenario's iterations in the test, from 0.
+    pub in_test: u64,
+}
+
+/// State of a virtual user. Its functions hold it, so it must not hold the engine's context.
+pub struct State {
+    pub waiter: Rc<Waiter>,
+    pub shared: Arc<Shared>,
+    /// `None` while a script is only loaded.
+    pub host: Option<Rc<dyn Host>>,
+    pub id: VuId,
+    pub options: VuOptions,
+    pub stage: Cell<Stage>,
+    pub iteration: RefCell<IterationInfo>,
+    /// Tags of all samples of this moment, with `group` and `scenario`.
+    pub tags: RefCell<Tags>,
+    /// Path of the running group, such as `::login`.
+    pub group: RefCell<String>,
+    pub jar: RefCell<Rc<RefCell<Jar>>>,
+    /// Statuses that count as expected. `None` means that requests are not judged.
+    pub expected: RefCell<Option<Rc<[StatusRange]>>>,
+    pub background: Background,
+    pub unhandled: Rejections,
+    /// Objects of modules that were loaded, by name.
+    pub modules: RefCell<HashMap<String, Persistent<Object<'static>>>>,
+    /// Values that are made once, such as prototypes.
+    pub kept: RefCell<HashMap<&'static str, Persistent<Js<'static>>>>,
+    /// Running timers, with their tasks in the background.
+    pub timers: RefCell<HashMap<u64, u64>>,
+    timer_numbers: Cell<u64>,
+    /// Why the script was stopped. `None` if it was not.
+    pub stopped: Cell<Option<&'static str>>,
+    /// CPU time of this stretch without a pause.
+    stretch_ns: Cell<u64>,
+    turn: Cell<Turn>,
+}
+
+/// When the worker gave this virtual user its turn.
+#[derive(Debug, Clone, Copy, Default)]
+struct Turn {
+    resumes: u64,
+    began_ns: u64,
+}
+
+impl State {
+    pub fn new(
+        shared: Arc<Shared>,
+        host: Option<Rc<dyn Host>>,
+        id: VuId,
+        options: VuOptions,
+    ) -> State {
+        let mut tags = Tags::default();
+        for (name, value) in &options.tags {
+            tags.set(name, value);
+        }
+        State {
+            waiter: Rc::default(),
+            shared,
+            host,
+            id,
+            options,
+            stage: Cell::new(Stage::Init),
+            iteration: RefCell::default(),
+            tags: RefCell::new(tags),
+            group: RefCell::default(),
+            jar: RefCell::default(),
+            expected: RefCell::new(Some(Rc::new([StatusRange { min: 200, max: 399 }]))),
+            background: Background::default(),
+            unhandled: Rejections::default(),
+            modules: RefCell::default(),
+            kept: RefCell::default(),
+            timers: RefCell::default(),
+            timer_numbers: Cell::new(0),
+            stopped: Cell::new(None),
+            stretch_ns: Cell::new(0),
+            turn: Cell::default(),
+        }
+    }
+
+    /// Drops all values of the engine.
+    pub fn clear(&self) {
+        self.cancel_background();
+        self.unhandled.clear();
+        self.modules.borrow_mut().clear();
+        self.kept.borrow_mut().clear();
+    }
+
+    /// Returns the host.
+    ///
+    /// # Errors
+    ///
+    /// Throws `refusal` in the init code.
+    pub fn host(&self, ctx: &Ctx<'_>, refusal: &str) -> Result<Rc<dyn Host>> {
+        match &self.host {
+            Some(host) if self.stage.get() == Stage::Running => Ok(Rc::clone(host)),
+            _ => Err(throw(ctx, refusal)),
+        }
+    }
+
+    /// Throws unless the init code runs.
+    pub fn require_init(&self, ctx: &Ctx<'_>, refusal: &str) -> Result<()> {
+        match self.stage.get() {
+            Stage::Init => Ok(()),
+            Stage::Running => Err(throw(ctx, refusal)),
+        }
+    }
+
+    /// Waits for a future. Other work of the virtual user in the background continues.
+    ///
+    /// # Errors
+    ///
+    /// Throws an uncatchable error if the iteration was interrupted.
+    pub fn wait<F: Future>(&self, ctx: &Ctx<'_>, future: F) -> Result<F::Output> {
+        self.stretch_ns.set(0);
+        let waited = self.waiter.wait(self.background.poll_with(future));
+        waited.ok_or_else(|| errors::throw_interrupted(ctx))
+    }
+
+    /// Whether the running code must stop. The engine asks every few thousand steps. Long
+    /// computations let other virtual users run here.
+    pub fn must_stop(&self) -> bool {
+        if self.waiter.ends() || self.stopped.get().is_some() {
+            return true;
+        }
+        let (now_ns, resumes) = (clock::thread_cpu_ns(), self.waiter.resumes());
+        let turn = self.turn.get();
+        let began = Turn {
+            resumes,
+            began_ns: now_ns,
+        };
+        if turn.resumes != resumes {
+            self.turn.set(began);
+            return false;
+        }
+        let used_ns = now_ns.saturating_sub(turn.began_ns);
+        if self.stretch_ns.get() + used_ns > MOST_CPU_NS {
+            let reason = "the script was stopped after 5 s of CPU time without a pause";
+            self.stopped.set(Some(reason));
+            return true;
+        }
+        if used_ns > TURN_NS {
+            self.stretch_ns.set(self.stretch_ns.get() + used_ns);
+            if !self.waiter.is_on_fiber() {
+                self.turn.set(began);
+                return false;
+            }
+            return self.waiter.wait(tokio::task::yield_now()).is_none();
+        }
+        false
+    }
+
+    /// Begins a stretch of JavaScript, whose CPU time is limited.
+    pub fn begin_stretch(&self) {
+        self.stretch_ns.set(0);
+        self.stopped.set(None);
+        self.turn.set(Turn::default());
+    }
+
+    /// Whether samples have this system tag.
+    pub fn has_system_tag(&self, name: &str) -> bool {
+        self.options.system_tags.contains(name)
+    }
+
+    /// Reports samples of this moment. Does nothing while the script is loaded.
+    pub fn report(&self, tags: &Tags, values: &[(MetricId, f64)]) {
+        if let Some(host) = &self.host {
+            host.samples().add(host.wall_ns(), tags, values);
+        }
+    }
+
+    /// Writes a message to the log. Does nothing while the script is loaded.
+    pub fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
+        if let Some(host) = &self.host {
+            host.log(level, message, fields);
+        }
+    }
+
+    /// Sets the group of the following samples.
+    pub fn set_group(&self, path: String) {
+        if self.has_system_tag("group") {
+            self.tags.borrow_mut().set("group", &path);
+        }
+        *self.group.borrow_mut() = path;
+    }
+
+    /// Returns the number of a new timer.
+    pub fn new_timer(&self) -> u64 {
+        self.timer_numbers.set(self.timer_numbers.get() + 1);
+        self.timer_numbers.get()
+    }
+
+    /// Removes a timer that is due. Returns `false` if it was cleared.
+    pub fn ends_timer(&self, number: u64) -> bool {
+        self.timers.borrow_mut().remove(&number).is_some()
+    }
+
+    /// Cancels a timer, if it is still running.
+    pub fn cancel_timer(&self, number: u64) {
+        if let Some(task) = self.timers.borrow_mut().remove(&number) {
+            self.background.cancel(task);
+        }
+    }
+
+    /// Cancels all timers and requests in the background.
+    pub fn cancel_background(&self) {
+        self.timers.borrow_mut().clear();
+        self.background.clear();
+    }
+
+    /// Returns whose connections requests use.
+    pub fn connections(&self) -> VuConnections {
+        VuConnections {
+            vu: self.id.instance,
+            iteration: self.iteration.borrow().in_vu,
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of scripts with a host whose answers are written in the test.
+
+mod fibers;
+mod fixture;
