@@ -47,6 +47,23 @@ pub fn buffer_bytes(buffer: &ArrayBuffer<'_>) -> Vec<u8> {
     unsafe { buffer.as_bytes() }.map_or_else(Vec::new, <[u8]>::to_vec)
 }
 
+/// Writes bytes into an `ArrayBuffer`. Returns `false` if it is too short or was detached.
+pub fn write_bytes(buffer: &ArrayBuffer<'_>, offset: usize, bytes: &[u8]) -> bool {
+    let Some(mut content) = buffer.as_raw() else {
+        return false;
+    };
+    // SAFETY: no JavaScript runs while the slice exists, and nothing else refers to the buffer.
+    let content = unsafe { content.as_mut() };
+    let end = offset.checked_add(bytes.len());
+    match end.and_then(|end| content.get_mut(offset..end)) {
+        Some(place) => {
+            place.copy_from_slice(bytes);
+            true
+        }
+        None => false,
+    }
+}
+
 /// A Rust value inside a JavaScript object.
 pub struct Native<T: 'static>(pub T);
 

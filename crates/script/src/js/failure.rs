@@ -127,7 +127,10 @@ pub fn position(stack: &str) -> Option<String> {
 pub fn in_sources(stack: &str) -> String {
     let mut lines = String::new();
     for line in stack.lines().map(str::trim) {
-        let (call, place) = match line.strip_suffix(')').and_then(|line| line.rsplit_once('(')) {
+        let (call, place) = match line
+            .strip_suffix(')')
+            .and_then(|line| line.rsplit_once('('))
+        {
             Some((call, place)) => (format!("{call}("), place),
             None => match line.strip_prefix("at ") {
                 Some(place) => ("at ".to_owned(), place),

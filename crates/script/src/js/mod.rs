@@ -9,6 +9,7 @@ pub(crate) mod edge;
 pub(crate) mod failure;
 mod fault_names;
 mod files;
+pub(crate) mod hashes;
 mod http;
 pub(crate) mod imports;
 mod instance;

@@ -3,8 +3,6 @@
 
 use std::rc::Rc;
 
-use hmac::{Hmac, Mac};
-use md5::Md5;
 use measure::accumulator::Event;
 use plan::{
     rng::{Purpose, Rng},
@@ -15,14 +13,11 @@ use rquickjs::{
     prelude::Func,
 };
 use serde_json::{Map, Value};
-use sha1::Sha1;
-use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
-
 use url::quirks;
 
 use super::{
     edge::bytes,
-    files, http, signatures,
+    files, hashes, http, signatures,
     state::State,
     text,
     values::{from_js, to_js},
@@ -144,17 +139,10 @@ fn timers<'js>(native: &Object<'js>, state: &Rc<State>) -> Result<()> {
 }
 
 fn hash<'js>(ctx: Ctx<'js>, name: String, content: Bytes<'js>) -> Result<Option<Bytes<'js>>> {
-    let bytes = bytes(&content);
-    let digest = match name.as_str() {
-        "md5" => Md5::digest(&bytes).to_vec(),
-        "sha1" => Sha1::digest(&bytes).to_vec(),
-        "sha224" => Sha224::digest(&bytes).to_vec(),
-        "sha256" => Sha256::digest(&bytes).to_vec(),
-        "sha384" => Sha384::digest(&bytes).to_vec(),
-        "sha512" => Sha512::digest(&bytes).to_vec(),
-        _ => return Ok(None),
-    };
-    TypedArray::new(ctx, digest).map(Some)
+    let digest = hashes::digest(&name, &bytes(&content));
+    digest
+        .map(|digest| TypedArray::new(ctx, digest))
+        .transpose()
 }
 
 fn hmac<'js>(
@@ -163,26 +151,8 @@ fn hmac<'js>(
     key: Bytes<'js>,
     content: Bytes<'js>,
 ) -> Result<Option<Bytes<'js>>> {
-    macro_rules! mac {
-        ($hash:ty) => {{
-            // A key may have any length.
-            let Ok(mut mac) = Hmac::<$hash>::new_from_slice(&bytes(&key)) else {
-                return Ok(None);
-            };
-            mac.update(&bytes(&content));
-            mac.finalize().into_bytes().to_vec()
-        }};
-    }
-    let code = match name.as_str() {
-        "md5" => mac!(Md5),
-        "sha1" => mac!(Sha1),
-        "sha224" => mac!(Sha224),
-        "sha256" => mac!(Sha256),
-        "sha384" => mac!(Sha384),
-        "sha512" => mac!(Sha512),
-        _ => return Ok(None),
-    };
-    TypedArray::new(ctx, code).map(Some)
+    let code = hashes::hmac(&name, &bytes(&key), &bytes(&content));
+    code.map(|code| TypedArray::new(ctx, code)).transpose()
 }
 
 /// Expands a template with variables. Without a value, the result is `undefined`.

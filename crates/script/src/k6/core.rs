@@ -8,11 +8,7 @@ use rquickjs::{
     prelude::{Func, Opt, Rest},
 };
 
-use super::{
-    errors::throw,
-    state::State,
-    tags,
-};
+use super::{errors::throw, state::State, tags};
 
 /// Creates the module.
 pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
@@ -51,7 +47,10 @@ pub fn is_true(value: &Js<'_>) -> Result<bool> {
 fn check<'js>(ctx: &Ctx<'js>, state: &State, arguments: &[Js<'js>]) -> Result<bool> {
     state.host(ctx, "Using check() in the init context is not supported")?;
     let [value, sets, ..] = arguments else {
-        return Err(throw(ctx, "check() requires a value and an object of checks"));
+        return Err(throw(
+            ctx,
+            "check() requires a value and an object of checks",
+        ));
     };
     let mut tags = state.tags.borrow().clone();
     if let Some(own) = arguments.get(2) {
@@ -102,7 +101,10 @@ fn group<'js>(
 ) -> Result<Js<'js>> {
     let host = state.host(ctx, "Using group() in the init context is not supported")?;
     let Some(function) = function.as_ref().and_then(Js::as_function) else {
-        return Err(throw(ctx, "group() requires a callback as a second argument"));
+        return Err(throw(
+            ctx,
+            "group() requires a callback as a second argument",
+        ));
     };
     if is_async(function)? {
         return Err(throw(
@@ -154,4 +156,3 @@ fn random_seed(ctx: Ctx<'_>, seed: f64) -> Result<()> {
     let math: Object<'_> = ctx.globals().get("Math")?;
     math.set("random", Func::from(random))
 }
-

@@ -32,13 +32,16 @@ pub fn settle_promise<'js>(
     promise: Promise<'js>,
 ) -> Result<Js<'js>> {
     run(ctx, state, Some(&promise))?;
+    if promise.state() == PromiseState::Rejected {
+        return promise.finish();
+    }
     finish(ctx, state, Some(promise.clone()), promise.into_value())
 }
 
 /// Runs events until a promise is settled, or until there are none.
 fn run<'js>(ctx: &Ctx<'js>, state: &Rc<State>, until: Option<&Promise<'js>>) -> Result<()> {
     loop {
-        run_jobs(ctx, state)?;
+        run_jobs(ctx, state, until)?;
         if until.is_some_and(|promise| promise.state() != PromiseState::Pending)
             || state.background.is_empty()
         {
@@ -54,11 +57,15 @@ fn run<'js>(ctx: &Ctx<'js>, state: &Rc<State>, until: Option<&Promise<'js>>) -> 
     }
 }
 
-fn run_jobs(ctx: &Ctx<'_>, state: &State) -> Result<()> {
+fn run_jobs<'js>(ctx: &Ctx<'js>, state: &State, until: Option<&Promise<'js>>) -> Result<()> {
     while ctx.execute_pending_job() {
         if state.waiter.ends() || state.stopped.get().is_some() {
             return Err(errors::throw_interrupted(ctx));
         }
+    }
+    if until.is_some_and(|promise| promise.state() == PromiseState::Rejected) {
+        // The caller reports this promise.
+        state.unhandled.clear();
     }
     match state.unhandled.take(ctx) {
         Some(reason) => Err(reject(ctx, &reason)),

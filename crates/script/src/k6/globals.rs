@@ -2,15 +2,18 @@
 
 use std::rc::Rc;
 
-use rquickjs::{ArrayBuffer, Ctx, Object, Result, Value as Js, prelude::{Func, Opt}};
+use rquickjs::{
+    ArrayBuffer, Ctx, Object, Result, Value as Js,
+    prelude::{Func, Opt},
+};
 
 use super::{
-    console,
+    console, encoding,
     errors::throw,
     loader::{Modules, caller, only_in_init},
     names,
     state::State,
-    timers,
+    timers, web_crypto,
 };
 use crate::js::values::text_to_js;
 
@@ -29,6 +32,8 @@ pub fn define<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<()> {
     Modules(Rc::clone(state)).attach(ctx)?;
     console::define(ctx, state)?;
     timers::define(ctx, state)?;
+    web_crypto::define(ctx)?;
+    encoding::define(ctx)?;
     let own = Rc::clone(state);
     let open_file = move |ctx: Ctx<'js>, path: String, mode: Opt<String>| {
         let is_binary = mode.0.is_some_and(|mode| mode.contains('b'));

@@ -6,11 +6,17 @@
 mod background;
 mod console;
 mod core;
+mod crypto;
+mod data;
+mod encoding;
 mod errors;
 mod event_loop;
+mod execution;
 mod globals;
 mod host;
+mod http;
 mod jslib;
+mod json_path;
 mod loader;
 mod metrics;
 mod names;
@@ -21,6 +27,7 @@ mod surface;
 mod tags;
 mod timers;
 mod vu;
+mod web_crypto;
 
 #[cfg(test)]
 mod tests;

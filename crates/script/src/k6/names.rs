@@ -2,8 +2,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::jslib;
-
 /// Built-in modules that scripts can load.
 pub const BUILT_IN: [&str; 8] = [
     "k6",
@@ -176,11 +174,6 @@ fn find_package(file: &Path, specifier: &str) -> Option<PathBuf> {
     });
     let found = resolver.resolve(file.parent()?, specifier).ok()?;
     Some(found.full_path())
-}
-
-/// Whether a module is part of Loadline.
-pub fn is_bundled(name: &str) -> bool {
-    BUILT_IN.contains(&name) || jslib::find(name).is_some()
 }
 
 #[cfg(test)]

@@ -182,9 +182,7 @@ impl Shared {
         };
         let source = Arc::new(self.classify(name, text)?);
         let mut sources = lock(&self.sources);
-        Ok(Arc::clone(
-            sources.entry(name.to_owned()).or_insert(source),
-        ))
+        Ok(Arc::clone(sources.entry(name.to_owned()).or_insert(source)))
     }
 
     fn classify(&self, name: &str, text: String) -> Result<Source, SourceError> {

@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
-use rquickjs::{Ctx, IntoJs, Object, Result};
+use rquickjs::{Ctx, Object, Result};
 
-use super::{core, metrics, state::State, timers};
+use super::{
+    core, crypto, data, encoding, errors::throw, execution, http, metrics, state::State, timers,
+};
 
 /// Creates the exports of a built-in module. `default` is the object itself.
 pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Object<'js>> {
@@ -12,21 +14,12 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Obje
         "k6" => core::module(ctx, state)?,
         "k6/metrics" => metrics::module(ctx, state)?,
         "k6/timers" => timers::module(ctx)?,
-        _ => Object::new(ctx.clone())?,
+        "k6/crypto" => crypto::module(ctx)?,
+        "k6/data" => data::module(ctx, state)?,
+        "k6/encoding" => encoding::module(ctx)?,
+        "k6/execution" => execution::module(ctx, state)?,
+        "k6/http" => http::module(ctx, state)?,
+        _ => return Err(throw(ctx, &format!("there is no module `{name}`"))),
     };
     Ok(exports)
-}
-
-/// Sets a property that `for…in` and `Object.keys` do not show.
-pub fn set_hidden<'js>(
-    object: &Object<'js>,
-    name: &str,
-    value: impl IntoJs<'js>,
-) -> Result<()> {
-    object.prop(
-        name,
-        rquickjs::object::Property::from(value)
-            .writable()
-            .configurable(),
-    )
 }

@@ -10,12 +10,7 @@ use rquickjs::{
 
 use super::{background::Completion, state::State};
 
-const NAMES: [&str; 4] = [
-    "setTimeout",
-    "clearTimeout",
-    "setInterval",
-    "clearInterval",
-];
+const NAMES: [&str; 4] = ["setTimeout", "clearTimeout", "setInterval", "clearInterval"];
 
 /// A function that a timer calls, with its arguments.
 #[derive(Clone)]
@@ -30,7 +25,10 @@ impl Callback {
         for argument in &self.arguments {
             arguments.push_arg(argument.clone().restore(ctx)?)?;
         }
-        self.function.clone().restore(ctx)?.call_arg::<()>(arguments)
+        self.function
+            .clone()
+            .restore(ctx)?
+            .call_arg::<()>(arguments)
     }
 }
 

@@ -7,9 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use rquickjs::{
-    ArrayBuffer, Context, Ctx, Module, Object, Persistent, Runtime, Value as Js,
-};
+use rquickjs::{ArrayBuffer, Context, Ctx, Module, Object, Persistent, Runtime, Value as Js};
 
 use super::{
     errors::ScriptError,
@@ -407,10 +405,7 @@ fn exports_of<'js>(
     }
 }
 
-fn summary_outputs<'js>(
-    ctx: &Ctx<'js>,
-    result: &Js<'js>,
-) -> rquickjs::Result<Vec<SummaryOutput>> {
+fn summary_outputs<'js>(ctx: &Ctx<'js>, result: &Js<'js>) -> rquickjs::Result<Vec<SummaryOutput>> {
     let mut outputs = Vec::new();
     let Some(object) = result.as_object().filter(|_| !result.is_function()) else {
         if result.is_undefined() || result.is_null() {
@@ -421,7 +416,9 @@ fn summary_outputs<'js>(
     };
     for entry in object.props::<String, Js<'js>>() {
         let (target, value) = entry?;
-        let buffer = value.as_object().and_then(|o| ArrayBuffer::from_object(o.clone()));
+        let buffer = value
+            .as_object()
+            .and_then(|o| ArrayBuffer::from_object(o.clone()));
         let content = match (value.as_string(), buffer) {
             (Some(text), _) => values::text_of(text).into_bytes(),
             (None, Some(buffer)) => edge::buffer_bytes(&buffer),

@@ -43,7 +43,9 @@ fn vus_wait_inside_nested_callbacks_of_native_functions() {
     let mut logs = fixture.logs();
     logs.sort();
     let mut expected: Vec<String> = (1..=200)
-        .flat_map(|vu| (0..3).map(move |n| format!("Info {vu} {n} 6 {} source=console", 6 * (n + 1))))
+        .flat_map(|vu| {
+            (0..3).map(move |n| format!("Info {vu} {n} 6 {} source=console", 6 * (n + 1)))
+        })
         .collect();
     expected.sort();
     assert_eq!(logs, expected);
@@ -66,7 +68,10 @@ fn errors_have_the_stack_of_the_script() {
     assert_eq!(error.message, "TypeError: no");
     let file = format!("file://{}/script.js", fixture.folder.0.display());
     let lines: Vec<&str> = error.stack.lines().collect();
-    assert!(lines[0].starts_with(&format!("\tat inner ({file}:4:")), "{lines:?}");
+    assert!(
+        lines[0].starts_with(&format!("\tat inner ({file}:4:")),
+        "{lines:?}"
+    );
     assert!(error.stack.contains(&format!("{file}:7:")), "{lines:?}");
     assert!(error.position().unwrap().starts_with(&format!("{file}:4:")));
 }
@@ -214,9 +219,8 @@ fn asynchronous_functions_timers_and_rejections_are_waited_for() {
         logs,
         "Info 20,5 source=console\nInfo ticks source=console\nInfo last source=console"
     );
-    let rejected = Fixture::new(
-        "export default function () { Promise.reject(new Error('lost')); }",
-    );
+    let rejected =
+        Fixture::new("export default function () { Promise.reject(new Error('lost')); }");
     assert_eq!(
         failure(rejected.run()).message,
         "Uncaught (in promise) Error: lost"

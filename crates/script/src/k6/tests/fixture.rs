@@ -277,8 +277,13 @@ pub fn output_of(source: &str) -> Vec<String> {
     fixture.complete();
     let lines = fixture.logs().into_iter();
     let text = |line: String| {
-        let line = line.strip_suffix(" source=console").map(str::to_owned).unwrap_or(line);
-        line.strip_prefix("Info ").map(str::to_owned).unwrap_or(line)
+        let line = line
+            .strip_suffix(" source=console")
+            .map(str::to_owned)
+            .unwrap_or(line);
+        line.strip_prefix("Info ")
+            .map(str::to_owned)
+            .unwrap_or(line)
     };
     lines.map(text).collect()
 }
@@ -311,6 +316,8 @@ pub fn iteration(number: u64) -> Iteration {
 }
 
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, future)
 }

@@ -2,3 +2,5 @@
 
 mod fibers;
 mod fixture;
+mod modules;
+mod requests;

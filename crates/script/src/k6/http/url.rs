@@ -1,0 +1,61 @@
+//! `http.url`: URLs whose variable parts are not in the name of the request.
+
+use rquickjs::{
+    Array, Class, Coerced, Ctx, Object, Result,
+    class::{JsClass, Readable},
+    function::Constructor,
+    object::Accessor,
+    prelude::{Func, Rest, This},
+};
+
+use crate::js::edge::Native;
+
+/// A URL with the name of its requests.
+pub struct NamedUrl {
+    pub url: String,
+    pub name: String,
+}
+
+type Instance<'js> = Class<'js, Native<NamedUrl>>;
+
+impl<'js> JsClass<'js> for Native<NamedUrl> {
+    const NAME: &'static str = "URL";
+    type Mutable = Readable;
+
+    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
+        let prototype = Object::new(ctx.clone())?;
+        let url = |this: This<Instance<'js>>| this.0.borrow().0.url.clone();
+        let name = |this: This<Instance<'js>>| this.0.borrow().0.name.clone();
+        prototype.prop("url", Accessor::from(url).enumerable())?;
+        prototype.prop("name", Accessor::from(name).enumerable())?;
+        prototype.set("toString", Func::from(url))?;
+        Ok(Some(prototype))
+    }
+
+    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
+        Ok(None)
+    }
+}
+
+/// Adds `url` to the module.
+pub fn define<'js>(module: &Object<'js>) -> Result<()> {
+    module.set("url", Func::from(tagged_template))
+}
+
+fn tagged_template<'js>(
+    ctx: Ctx<'js>,
+    parts: Array<'js>,
+    values: Rest<Coerced<String>>,
+) -> Result<Instance<'js>> {
+    let (mut url, mut name) = (String::new(), String::new());
+    for (index, part) in parts.iter::<String>().enumerate() {
+        let part = part?;
+        url.push_str(&part);
+        name.push_str(&part);
+        if let Some(value) = values.get(index) {
+            url.push_str(&value.0);
+            name.push_str("${}");
+        }
+    }
+    Class::instance(ctx, Native(NamedUrl { url, name }))
+}
