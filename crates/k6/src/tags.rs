@@ -35,6 +35,13 @@ impl Tags {
         }
     }
 
+    /// Returns the address of the content, by which copies of the same tags are recognised while
+    /// one of them exists.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+
     /// Returns the tags sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
