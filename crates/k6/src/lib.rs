@@ -9,6 +9,7 @@
 
 pub mod aggregate;
 pub mod duration;
+pub mod exit;
 pub mod metric;
 pub mod options;
 pub mod scenario;
