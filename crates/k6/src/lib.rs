@@ -13,6 +13,7 @@ pub mod exit;
 pub mod metric;
 pub mod options;
 pub mod scenario;
+pub mod summary;
 pub mod tags;
 pub mod text;
 pub mod threshold;

@@ -40,6 +40,19 @@ pub struct Check {
     first_ns: i64,
 }
 
+impl Check {
+    /// Returns a check with results.
+    #[must_use]
+    pub fn new(name: String, passes: u64, fails: u64) -> Check {
+        Check {
+            name,
+            passes,
+            fails,
+            first_ns: 0,
+        }
+    }
+}
+
 /// Samples of a group, or of a scenario.
 #[derive(Debug, Clone)]
 pub struct Section {

@@ -1,0 +1,93 @@
+//! Summaries at the end of a test.
+//!
+//! Entry points: [`Summary::text`] for the default text, [`Summary::data`] for `handleSummary`,
+//! [`Summary::export`] for `--summary-export`, [`Summary::machine_readable`] for its newer form,
+//! and [`legacy::text_summary`] for the older text, also of the jslib.
+
+mod data;
+pub mod legacy;
+pub mod number;
+mod rows;
+mod sections;
+mod tree;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use data::{MachineInfo, SummaryState};
+
+use crate::{
+    aggregate::{Aggregator, series::Series, trend_stat::TrendStat},
+    metric::{Metric, MetricId, Registry},
+    options::settings::SummaryMode,
+    threshold::evaluate::ThresholdSet,
+};
+use number::TimeUnit;
+use view::{MetricView, compare_names, figures};
+
+/// What a summary is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Summary<'a> {
+    /// Metrics of the test.
+    pub registry: &'a Registry,
+    /// Samples of the test.
+    pub aggregator: &'a Aggregator,
+    /// Thresholds with the results of the last evaluation.
+    pub thresholds: &'a ThresholdSet,
+    /// Statistics of trends.
+    pub trend_stats: &'a [TrendStat],
+    /// Unit of times.
+    pub time_unit: TimeUnit,
+    /// Nanoseconds from before `setup` to after `teardown`.
+    pub duration_ns: u64,
+}
+
+impl Summary<'_> {
+    /// Returns what is printed on standard output: an empty line, the text, and an empty line.
+    /// `None` means that the mode prints nothing.
+    #[must_use]
+    pub fn text(&self, mode: SummaryMode, with_colors: bool) -> Option<String> {
+        let text = match mode {
+            SummaryMode::Disabled => return None,
+            SummaryMode::Compact => sections::text(self, false, with_colors),
+            SummaryMode::Full => sections::text(self, true, with_colors),
+            SummaryMode::Legacy => {
+                let state = SummaryState::default();
+                let data = self.data(&state, serde_json::Value::Null);
+                legacy::text_summary(&data, " ", with_colors)
+            }
+        };
+        Some(format!("\n{text}\n\n"))
+    }
+
+    /// Returns the metrics and sub-metrics that have samples or thresholds, sorted by name.
+    fn views(&self) -> Vec<MetricView> {
+        let mut views = Vec::new();
+        for (metric, number) in self.registry.all().iter().zip(0..) {
+            let series = self.aggregator.series(MetricId(number));
+            if series.is_some() || self.thresholds.find(&metric.name).is_some() {
+                views.push(self.view(&metric.name, metric, series));
+            }
+        }
+        for sub in self.aggregator.sub_metrics() {
+            let series = Some(&sub.series).filter(|series| !series.is_empty());
+            let name = &sub.selection.name;
+            if series.is_some() || self.thresholds.find(name).is_some() {
+                views.push(self.view(name, self.registry.get(sub.id), series));
+            }
+        }
+        views.sort_by(|a, b| compare_names(&a.name, &b.name));
+        views
+    }
+
+    fn view(&self, name: &str, metric: &Metric, series: Option<&Series>) -> MetricView {
+        let empty = Series::new(metric.metric_type);
+        MetricView {
+            name: name.to_owned(),
+            metric_type: metric.metric_type,
+            contains: metric.contains,
+            figures: figures(series.unwrap_or(&empty), self.trend_stats, self.duration_ns),
+        }
+    }
+}
