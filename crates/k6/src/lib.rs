@@ -10,8 +10,10 @@
 pub mod aggregate;
 pub mod duration;
 pub mod exit;
+pub mod log;
 pub mod metric;
 pub mod options;
+pub mod progress;
 pub mod scenario;
 pub mod summary;
 pub mod tags;
