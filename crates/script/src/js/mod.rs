@@ -14,7 +14,7 @@ mod http;
 pub(crate) mod imports;
 mod instance;
 pub(crate) mod modules;
-mod native;
+pub(crate) mod native;
 mod plan;
 pub(crate) mod rejections;
 mod request;

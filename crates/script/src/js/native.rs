@@ -190,7 +190,7 @@ fn random_bytes(ctx: Ctx<'_>, length: usize) -> Result<Bytes<'_>> {
 }
 
 /// Returns the parts of a URL, or `null` if it is invalid.
-fn parse_url<'js>(
+pub fn parse_url<'js>(
     ctx: Ctx<'js>,
     text: String,
     base: Option<String>,
@@ -221,7 +221,7 @@ fn url_object<'js>(ctx: &Ctx<'js>, url: &url::Url) -> Result<Object<'js>> {
 }
 
 /// Changes one part of a URL, like the setters of `URL`. Returns the parts of the new URL.
-fn change_url<'js>(
+pub fn change_url<'js>(
     ctx: Ctx<'js>,
     href: String,
     part: String,

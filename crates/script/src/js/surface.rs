@@ -5,7 +5,10 @@
 pub const NATIVE: &str = "loadline:native";
 
 /// Defines the global objects: `Buffer`, `URL`, timers, `console`, `process` and others.
-pub const GLOBALS: &str = include_str!("surface/globals.js");
+pub const GLOBALS: &str = concat!(
+    include_str!("surface/url_classes.js"),
+    include_str!("surface/globals.js")
+);
 
 /// Defines `fetch` and what it takes and returns.
 pub const FETCH: &str = include_str!("surface/fetch.js");

@@ -50,7 +50,7 @@ impl Loader for Modules {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>> {
-        if !names::BUILT_IN.contains(&name) {
+        if !names::is_native(name) {
             let source = self.source(ctx, name)?;
             if source.kind == SourceKind::Module {
                 return declare(ctx, name, &source);
@@ -116,7 +116,7 @@ impl Modules {
             return module.restore(ctx)?.get("exports");
         }
         let module = Object::new(ctx.clone())?;
-        if names::BUILT_IN.contains(&name) {
+        if names::is_native(name) {
             module.set("exports", surface::module(ctx, &self.0, name)?)?;
             self.keep(ctx, name, &module);
             return module.get("exports");

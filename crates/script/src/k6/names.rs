@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::jslib;
+
 /// Built-in modules that scripts can load.
 pub const BUILT_IN: [&str; 8] = [
     "k6",
@@ -39,6 +41,11 @@ const REMOVED: [(&str, &str); 5] = [
     ("k6/experimental/webcrypto", "the global `crypto`"),
 ];
 
+/// Whether a module is native.
+pub fn is_native(name: &str) -> bool {
+    BUILT_IN.contains(&name) || name == jslib::NATIVE
+}
+
 /// Returns the name of a file.
 pub fn of_file(path: &Path) -> String {
     format!("file://{}", path.display())
@@ -60,6 +67,9 @@ pub fn shown(name: &str) -> &str {
 ///
 /// Says why there is no such module, and what to do.
 pub fn resolve(base: &str, specifier: &str) -> Result<String, String> {
+    if specifier == jslib::NATIVE && jslib::find(base).is_some() {
+        return Ok(specifier.to_owned());
+    }
     if specifier == "k6" || specifier.starts_with("k6/") {
         return built_in(specifier);
     }

@@ -177,7 +177,7 @@ fn check_modules(shared: &Shared) -> Vec<String> {
         }
         for (span, specifier, _) in named_modules(&source.text, Path::new("module.js")) {
             match names::resolve(&name, &specifier) {
-                Ok(found) if names::BUILT_IN.contains(&found.as_str()) => {}
+                Ok(found) if names::is_native(&found) => {}
                 Ok(found) => waiting.push_back(found),
                 Err(message) => {
                     let (line, column) = typescript::position(&source.text, span.start as usize);

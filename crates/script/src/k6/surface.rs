@@ -5,7 +5,8 @@ use std::rc::Rc;
 use rquickjs::{Ctx, Object, Result};
 
 use super::{
-    core, crypto, data, encoding, errors::throw, execution, http, metrics, state::State, timers,
+    core, crypto, data, encoding, errors::throw, execution, http, jslib, metrics, state::State,
+    timers,
 };
 
 /// Creates the exports of a built-in module. `default` is the object itself.
@@ -14,6 +15,7 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Obje
         "k6" => core::module(ctx, state)?,
         "k6/metrics" => metrics::module(ctx, state)?,
         "k6/timers" => timers::module(ctx)?,
+        jslib::NATIVE => jslib::native(ctx, state)?,
         "k6/crypto" => crypto::module(ctx)?,
         "k6/data" => data::module(ctx, state)?,
         "k6/encoding" => encoding::module(ctx)?,

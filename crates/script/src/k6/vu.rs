@@ -224,7 +224,8 @@ impl Vu {
         .await
     }
 
-    /// Calls `handleSummary` with its data as JSON, and returns what to write.
+    /// Calls `handleSummary` with its data as JSON, and returns what to write. `None` if it returned
+    /// nothing, which means the default text.
     ///
     /// # Errors
     ///
@@ -233,7 +234,7 @@ impl Vu {
     pub async fn call_handle_summary(
         self: &Rc<Self>,
         data: String,
-    ) -> Result<Vec<SummaryOutput>, CallError> {
+    ) -> Result<Option<Vec<SummaryOutput>>, CallError> {
         self.on_fiber(move |vu, ctx| {
             let data = ctx.json_parse(data)?;
             let result = vu.call(ctx, "handleSummary", (data,))?;
@@ -405,13 +406,16 @@ fn exports_of<'js>(
     }
 }
 
-fn summary_outputs<'js>(ctx: &Ctx<'js>, result: &Js<'js>) -> rquickjs::Result<Vec<SummaryOutput>> {
+fn summary_outputs<'js>(
+    ctx: &Ctx<'js>,
+    result: &Js<'js>,
+) -> rquickjs::Result<Option<Vec<SummaryOutput>>> {
     let mut outputs = Vec::new();
     let Some(object) = result.as_object().filter(|_| !result.is_function()) else {
         if result.is_undefined() || result.is_null() {
-            return Ok(outputs);
+            return Ok(None);
         }
-        let message = "handleSummary() must return an object with the outputs";
+        let message = "handleSummary() should return a map with string keys";
         return Err(super::errors::throw(ctx, message));
     };
     for entry in object.props::<String, Js<'js>>() {
@@ -432,5 +436,5 @@ fn summary_outputs<'js>(ctx: &Ctx<'js>, result: &Js<'js>) -> rquickjs::Result<Ve
         };
         outputs.push(SummaryOutput { target, content });
     }
-    Ok(outputs)
+    Ok(Some(outputs))
 }

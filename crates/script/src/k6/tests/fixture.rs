@@ -157,6 +157,10 @@ impl Host for FakeHost {
         })
     }
 
+    fn text_summary(&self, data: &str, options: &str) -> Option<String> {
+        Some(format!("{data} {options}"))
+    }
+
     fn options(&self) -> String {
         r#"{"paused":null,"scenarios":{"default":{"executor":"constant-vus"}}}"#.to_owned()
     }

@@ -2,5 +2,6 @@
 
 mod fibers;
 mod fixture;
+mod libraries;
 mod modules;
 mod requests;

@@ -321,6 +321,7 @@ fn setup_teardown_and_summary_have_their_data() {
         let outputs = zero
             .call_handle_summary("{\"metrics\":{\"x\":4}}".to_owned())
             .await
+            .unwrap()
             .unwrap();
         let outputs: Vec<(String, Vec<u8>)> = outputs
             .into_iter()
