@@ -3,15 +3,18 @@
 
 mod html;
 mod selector;
+mod serialize;
 mod xml;
 mod xpath;
 
 pub use selector::Selector;
 pub use xpath::{XPath, XPathResult};
 
-pub(crate) type NodeId = usize;
+/// Number of a node in its tree.
+pub type NodeId = usize;
 
-const ROOT: NodeId = 0;
+/// The document, which contains all other nodes.
+pub const ROOT: NodeId = 0;
 
 #[derive(Debug, Default)]
 pub struct Tree {
@@ -62,35 +65,53 @@ impl Tree {
         self.nodes.len() - 1
     }
 
-    fn parent(&self, id: NodeId) -> Option<NodeId> {
+    /// Returns the node that contains this one. `None` for the document.
+    #[must_use]
+    pub fn parent(&self, id: NodeId) -> Option<NodeId> {
         self.nodes[id].parent
     }
 
-    fn children(&self, id: NodeId) -> &[NodeId] {
+    /// Returns the nodes that this one contains, in their order.
+    #[must_use]
+    pub fn children(&self, id: NodeId) -> &[NodeId] {
         &self.nodes[id].children
     }
 
-    fn name(&self, id: NodeId) -> Option<&str> {
+    /// Returns the name of an element. `None` for other nodes.
+    #[must_use]
+    pub fn name(&self, id: NodeId) -> Option<&str> {
         match &self.nodes[id].kind {
             NodeKind::Element { name, .. } => Some(name),
             _ => None,
         }
     }
 
-    fn attributes(&self, id: NodeId) -> &[(String, String)] {
+    /// Returns the names and values of an element's attributes.
+    #[must_use]
+    pub fn attributes(&self, id: NodeId) -> &[(String, String)] {
         match &self.nodes[id].kind {
             NodeKind::Element { attributes, .. } => attributes,
             _ => &[],
         }
     }
 
-    fn attribute(&self, id: NodeId, name: &str) -> Option<&str> {
+    /// Whether a node is text.
+    #[must_use]
+    pub fn is_text(&self, id: NodeId) -> bool {
+        matches!(self.nodes[id].kind, NodeKind::Text(_))
+    }
+
+    /// Returns an attribute of an element.
+    #[must_use]
+    pub fn attribute(&self, id: NodeId, name: &str) -> Option<&str> {
         let mut all = self.attributes(id).iter();
         all.find(|(known, _)| known == name)
             .map(|(_, value)| value.as_str())
     }
 
-    fn siblings(&self, id: NodeId) -> Vec<NodeId> {
+    /// Returns the elements that have the same parent, with this one.
+    #[must_use]
+    pub fn siblings(&self, id: NodeId) -> Vec<NodeId> {
         let all = self
             .parent(id)
             .map_or(&[][..], |parent| self.children(parent));
@@ -100,7 +121,9 @@ impl Tree {
             .collect()
     }
 
-    fn below(&self, id: NodeId) -> Vec<NodeId> {
+    /// Returns all nodes inside this one, in document order.
+    #[must_use]
+    pub fn below(&self, id: NodeId) -> Vec<NodeId> {
         let mut found = Vec::new();
         let mut waiting: Vec<NodeId> = self.children(id).iter().rev().copied().collect();
         while let Some(next) = waiting.pop() {
@@ -110,7 +133,9 @@ impl Tree {
         found
     }
 
-    fn text(&self, id: NodeId) -> String {
+    /// Returns the text of a node and of all nodes inside it.
+    #[must_use]
+    pub fn text(&self, id: NodeId) -> String {
         match &self.nodes[id].kind {
             NodeKind::Text(text) | NodeKind::Comment(text) => text.clone(),
             _ => {

@@ -14,6 +14,7 @@ mod event_loop;
 mod execution;
 mod globals;
 mod host;
+mod html;
 mod http;
 mod jslib;
 mod json_path;

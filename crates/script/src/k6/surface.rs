@@ -5,8 +5,8 @@ use std::rc::Rc;
 use rquickjs::{Ctx, Object, Result};
 
 use super::{
-    core, crypto, data, encoding, errors::throw, execution, http, jslib, metrics, state::State,
-    timers,
+    core, crypto, data, encoding, errors::throw, execution, html, http, jslib, metrics,
+    state::State, timers,
 };
 
 /// Creates the exports of a built-in module. `default` is the object itself.
@@ -20,6 +20,7 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Obje
         "k6/data" => data::module(ctx, state)?,
         "k6/encoding" => encoding::module(ctx)?,
         "k6/execution" => execution::module(ctx, state)?,
+        "k6/html" => html::module(ctx)?,
         "k6/http" => http::module(ctx, state)?,
         _ => return Err(throw(ctx, &format!("there is no module `{name}`"))),
     };

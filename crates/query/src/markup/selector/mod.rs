@@ -91,7 +91,9 @@ impl Selector {
         found.map(value).collect()
     }
 
-    fn elements(&self, tree: &Tree) -> Vec<NodeId> {
+    /// Returns every matching element in document order.
+    #[must_use]
+    pub fn elements(&self, tree: &Tree) -> Vec<NodeId> {
         let all = tree.below(ROOT);
         let all: Vec<NodeId> = all
             .into_iter()

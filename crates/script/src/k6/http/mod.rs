@@ -5,6 +5,7 @@ mod batch;
 mod body;
 mod cookies;
 mod expected;
+mod pages;
 mod params;
 mod perform;
 mod response;

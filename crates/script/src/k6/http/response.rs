@@ -12,7 +12,7 @@ use rquickjs::{
 
 use super::{
     super::{errors::throw, json_path, state::State},
-    array_of,
+    array_of, pages,
     params::{ResponseType, canonical},
     perform::Finished,
 };
@@ -22,7 +22,10 @@ use crate::js::{
 };
 
 /// A response.
-pub struct Response(pub Rc<Finished>);
+pub struct Response {
+    finished: Rc<Finished>,
+    state: Rc<State>,
+}
 
 type Instance<'js> = Class<'js, Native<Response>>;
 
@@ -74,7 +77,7 @@ impl<'js> JsClass<'js> for Native<Response> {
         let prototype = Object::new(ctx.clone())?;
         for (name, read) in FIELDS {
             let get = move |ctx: Ctx<'js>, this: This<Instance<'js>>| -> Result<Js<'js>> {
-                let value = read(&ctx, &this.0.borrow().0.0)?;
+                let value = read(&ctx, &this.0.borrow().0.finished)?;
                 keep(&this.0, name, value.clone())?;
                 Ok(value)
             };
@@ -83,12 +86,21 @@ impl<'js> JsClass<'js> for Native<Response> {
         }
         prototype.prop("json", Property::from(Func::from(json)).writable())?;
         prototype.prop("toJSON", Property::from(Func::from(plain)).writable())?;
-        for name in ["html", "submitForm", "clickLink"] {
-            let refuse = move |ctx: Ctx<'js>| -> Result<()> {
-                Err(throw(&ctx, &format!("response.{name}() is not supported")))
-            };
-            prototype.prop(name, Property::from(Func::from(refuse)).writable())?;
-        }
+        let html = |ctx: Ctx<'js>, this: This<Instance<'js>>, selector: Opt<Js<'js>>| {
+            let finished = Rc::clone(&this.0.borrow().0.finished);
+            pages::html_of(&ctx, &finished, selector.0)
+        };
+        prototype.prop("html", Property::from(Func::from(html)).writable())?;
+        let submit = |ctx: Ctx<'js>, this: This<Instance<'js>>, options: Opt<Js<'js>>| {
+            let (finished, state) = parts(&this.0);
+            pages::submit_form(&ctx, &state, &finished, options.0)
+        };
+        prototype.prop("submitForm", Property::from(Func::from(submit)).writable())?;
+        let click = |ctx: Ctx<'js>, this: This<Instance<'js>>, options: Opt<Js<'js>>| {
+            let (finished, state) = parts(&this.0);
+            pages::click_link(&ctx, &state, &finished, options.0)
+        };
+        prototype.prop("clickLink", Property::from(Func::from(click)).writable())?;
         Ok(Some(prototype))
     }
 
@@ -103,9 +115,17 @@ fn keep<'js>(this: &Instance<'js>, name: &str, value: Js<'js>) -> Result<()> {
     this.prop(name, property.configurable())
 }
 
+fn parts(this: &Instance<'_>) -> (Rc<Finished>, Rc<State>) {
+    let this = this.borrow();
+    (Rc::clone(&this.0.finished), Rc::clone(&this.0.state))
+}
+
 /// Creates a response.
-pub fn create<'js>(ctx: &Ctx<'js>, _: &State, finished: Finished) -> Result<Js<'js>> {
-    let response = Native(Response(Rc::new(finished)));
+pub fn create<'js>(ctx: &Ctx<'js>, state: &Rc<State>, finished: Finished) -> Result<Js<'js>> {
+    let response = Native(Response {
+        finished: Rc::new(finished),
+        state: Rc::clone(state),
+    });
     Ok(Class::instance(ctx.clone(), response)?.into_value())
 }
 
@@ -264,7 +284,7 @@ fn request<'js>(ctx: &Ctx<'js>, of: &Finished) -> Result<Js<'js>> {
 /// Returns the body as JSON, or the value at a path in it.
 fn json<'js>(ctx: Ctx<'js>, this: This<Instance<'js>>, path: Opt<Js<'js>>) -> Result<Js<'js>> {
     let this = this.0;
-    let finished = Rc::clone(&this.borrow().0.0);
+    let finished = Rc::clone(&this.borrow().0.finished);
     let is_missing = finished.outcome.status == 0
         || finished.outcome.error.is_some()
         || finished.response_type == ResponseType::None;

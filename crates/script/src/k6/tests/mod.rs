@@ -2,6 +2,7 @@
 
 mod fibers;
 mod fixture;
+mod html;
 mod libraries;
 mod modules;
 mod requests;

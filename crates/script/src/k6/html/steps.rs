@@ -1,0 +1,99 @@
+//! Steps from a node of a document to others.
+
+use std::collections::HashSet;
+
+use query::markup::{NodeId, Tree};
+use serde_json::Value;
+
+fn is_element(tree: &Tree, id: NodeId) -> bool {
+    tree.name(id).is_some()
+}
+
+pub fn children(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+    let children = tree.children(id).iter().copied();
+    children.filter(|id| is_element(tree, *id)).collect()
+}
+
+/// Returns the nodes inside, with texts.
+pub fn contents(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+    tree.children(id).to_vec()
+}
+
+pub fn parent(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+    let parent = tree.parent(id).filter(|id| is_element(tree, *id));
+    parent.into_iter().collect()
+}
+
+/// Returns all elements around a node, the nearest first.
+pub fn parents(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+    let above = std::iter::successors(tree.parent(id), |id| tree.parent(*id));
+    above.filter(|id| is_element(tree, *id)).collect()
+}
+
+pub fn siblings(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+    let mut all = tree.siblings(id);
+    all.retain(|other| *other != id);
+    all
+}
+
+pub fn next_all(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+    let all = tree.siblings(id).into_iter();
+    all.skip_while(|other| *other != id).skip(1).collect()
+}
+
+pub fn next(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+    next_all(tree, id).into_iter().take(1).collect()
+}
+
+/// Returns the siblings before a node, the nearest first.
+pub fn previous_all(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+    let all = tree.siblings(id).into_iter();
+    let mut before: Vec<NodeId> = all.take_while(|other| *other != id).collect();
+    before.reverse();
+    before
+}
+
+pub fn previous(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+    previous_all(tree, id).into_iter().take(1).collect()
+}
+
+/// Returns the elements inside nodes, in document order.
+pub fn inside(tree: &Tree, nodes: &[NodeId]) -> Vec<NodeId> {
+    let all = nodes.iter().flat_map(|id| tree.below(*id));
+    unique(all.filter(|id| is_element(tree, *id)).collect())
+}
+
+/// Removes repeated nodes.
+pub fn unique(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
+    let mut seen = HashSet::new();
+    nodes.retain(|id| seen.insert(*id));
+    nodes
+}
+
+/// Returns the name of a `data-` attribute in a script: `user-id` is `userId`.
+pub fn camel_case(name: &str) -> String {
+    let mut is_start = false;
+    let mut text = String::new();
+    for letter in name.chars() {
+        match letter {
+            '-' => is_start = true,
+            letter if is_start => {
+                text.extend(letter.to_uppercase());
+                is_start = false;
+            }
+            letter => text.push(letter),
+        }
+    }
+    text
+}
+
+/// Returns the value of a `data-` attribute: JSON if it is, otherwise a text.
+pub fn data_value(text: &str) -> Value {
+    let is_json = text.starts_with(['{', '['])
+        || matches!(text, "true" | "false" | "null")
+        || text
+            .parse::<f64>()
+            .is_ok_and(|number| number.to_string() == text);
+    let parsed = serde_json::from_str(text).ok().filter(|_| is_json);
+    parsed.unwrap_or_else(|| Value::from(text))
+}
