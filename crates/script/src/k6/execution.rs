@@ -211,10 +211,7 @@ fn test<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     let own = Rc::clone(state);
     let abort = move |ctx: Ctx<'js>, reason: Opt<Coerced<String>>| -> Result<()> {
-        let text = match reason.0 {
-            Some(reason) => format!("test aborted: {}", reason.0),
-            None => "test aborted".to_owned(),
-        };
+        let text = reason.0.map_or(String::new(), |reason| reason.0);
         match &own.host {
             Some(host) => host.abort(&text),
             // While the script is loaded, its caller reports this.

@@ -257,10 +257,7 @@ fn execution_describes_the_run_and_changes_tags() {
         ["1 mine=1 other=x", "1 mine=1"]
     );
     assert_eq!(fixture.host.failed.borrow().as_deref(), Some("soft"));
-    assert_eq!(
-        fixture.host.aborted.borrow().as_deref(),
-        Some("test aborted: enough")
-    );
+    assert_eq!(fixture.host.aborted.borrow().as_deref(), Some("enough"));
 }
 
 #[test]
