@@ -10,8 +10,9 @@ use session::{ExternalTool, FrontEnd, FrontEndInfo, ScriptLoader, exit};
 
 use crate::log;
 
-const DOORS: [&dyn FrontEnd; 4] = [
+const DOORS: [&dyn FrontEnd; 5] = [
     &frontend_artillery::Artillery,
+    &frontend_k6::K6,
     &frontend_locust::Locust,
     &frontend_mqtt::Mqtt {
         without_command: pepeunit::command,

@@ -128,9 +128,10 @@ impl RunStart {
 
 fn outside(plan: &Plan) -> Option<String> {
     match (&plan.work, &plan.load) {
-        (Work::External(external), Load::Closed { .. } | Load::Open { .. }) => {
-            Some(external.by.clone())
-        }
+        (
+            Work::External(external),
+            Load::Closed { .. } | Load::Open { .. } | Load::Several { .. },
+        ) => Some(external.by.clone()),
         _ => None,
     }
 }

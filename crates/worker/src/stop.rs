@@ -41,6 +41,8 @@ pub enum Cause {
     Limit(String),
     /// The stop button on the live page.
     Page,
+    /// The test's own script, in words.
+    Script(String),
     /// A failure of Loadline itself, in words.
     Fault(String),
 }
@@ -58,6 +60,7 @@ impl Cause {
             },
             Cause::Limit(_) => "limit",
             Cause::Page => "page",
+            Cause::Script(_) => "script",
             Cause::Fault(_) => "fault",
         }
     }
@@ -72,7 +75,7 @@ impl std::fmt::Display for Cause {
             Cause::Rule { text, .. } => write!(f, "the stop rule `{text}`"),
             Cause::Limit(text) => f.write_str(text),
             Cause::Page => f.write_str("the stop button of the live view"),
-            Cause::Fault(text) => f.write_str(text),
+            Cause::Script(text) | Cause::Fault(text) => f.write_str(text),
         }
     }
 }

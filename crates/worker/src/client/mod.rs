@@ -283,16 +283,22 @@ impl Client {
     /// Whether a host that appeared during the run may be loaded. Adds a note unless the user wrote
     /// the host.
     pub fn may_go_to(&self, host: &str, reason: &str) -> bool {
-        let ruling = self.hosts.ruling(host);
-        match ruling {
-            Ruling::Allowed => {}
-            Ruling::Told => self.worker.remark(format!(
+        if self.hosts.ruling(host) == Ruling::Told {
+            self.worker.remark(format!(
                 "load was sent to `{host}`, which the test does not contain: {reason}"
-            )),
-            Ruling::Refused => self.worker.remark(format!(
+            ));
+        }
+        self.is_allowed(host, reason)
+    }
+
+    /// Whether a host may be loaded that a script has. Adds a note if not.
+    pub fn is_allowed(&self, host: &str, reason: &str) -> bool {
+        let ruling = self.hosts.ruling(host);
+        if ruling == Ruling::Refused {
+            self.worker.remark(format!(
                 "host not allowed: nothing was sent to `{host}`, which the test does not contain ({reason}); {}",
                 self.hosts.advice(host)
-            )),
+            ));
         }
         ruling != Ruling::Refused
     }

@@ -1,0 +1,196 @@
+//! Sends the requests of scripts, measures them, and describes the result as k6 does.
+
+use codec::{Want, encode, encode::Charset, url};
+use measure::{label::LabelGroup, outcome::Failure, sample::RequestOutcome};
+use script::k6::{HttpError, HttpOutcome, HttpRequest, StatusRange, Timings, VuConnections};
+use worker::{
+    client::{Built, Measured, MeasuredCall},
+    deadlines::Limit,
+};
+
+use crate::{faults, host::RunHost};
+
+pub async fn send(host: &RunHost, connections: VuConnections, request: HttpRequest) -> HttpOutcome {
+    let built = match build(&request) {
+        Ok(built) => built,
+        Err(text) => return failed(1020, &text),
+    };
+    let name = &built.target.origin.host;
+    if let Some(error) = host.shared.blocked(name) {
+        return failed(error.0, &error.1);
+    }
+    host.wait_for_rate().await;
+    let worker = &host.worker;
+    let started_ns = worker.clock.now();
+    let label = worker.label(LabelGroup::Request, &request.method, &request.name);
+    let call = MeasuredCall {
+        label,
+        method: &request.method,
+        request: &built,
+        intended: host.intended(connections.vu, started_ns),
+        started_ns,
+        total_ns: Some(request.timeout_ns),
+        idle_ns: None,
+        connect_ns: None,
+        want: Want {
+            body: true,
+            head: true,
+            ..Want::default()
+        },
+        is_allowed: host
+            .client
+            .is_allowed(name, "the script sends requests to it"),
+    };
+    let pool = host.pool(connections);
+    let limit = Limit::default().into();
+    let place = Place {
+        host,
+        place: worker.watch(&limit),
+    };
+    let mut measured = host.client.measure(call, &pool, &limit).await;
+    drop(place);
+    let (sent, received) = (measured.sample.bytes_out, measured.sample.bytes_in);
+    let mut traffic = host.traffic.borrow_mut();
+    let bytes = traffic.entry(connections.vu).or_default();
+    (bytes.0, bytes.1) = (bytes.0 + sent, bytes.1 + received);
+    drop(traffic);
+    judge(&mut measured, request.expected.as_deref());
+    // The requests of `setup` and `teardown` are not part of the load.
+    if connections.vu > 0 {
+        record(host, &measured);
+    }
+    outcome(measured)
+}
+
+/// A limit that the worker knows, until it is dropped.
+struct Place<'h> {
+    host: &'h RunHost,
+    place: usize,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.host.worker.unwatch(self.place);
+    }
+}
+
+fn failed(code: u32, text: &str) -> HttpOutcome {
+    HttpOutcome {
+        error: Some(HttpError {
+            code,
+            text: text.to_owned(),
+        }),
+        ..HttpOutcome::default()
+    }
+}
+
+fn build(request: &HttpRequest) -> Result<Built, String> {
+    let target = url::parse(&request.url).ok_or_else(|| format!("invalid URL: {}", request.url))?;
+    let body = request.body.as_deref().unwrap_or_default();
+    let mut head = Vec::with_capacity(256 + body.len());
+    let is_host = |name: &str| name.eq_ignore_ascii_case("host");
+    let own_host = request.headers.iter().find(|(name, _)| is_host(name));
+    let own_host = own_host.map(|(_, value)| value.as_str());
+    encode::begin(
+        &mut head,
+        &request.method,
+        &target.path,
+        &target.origin,
+        own_host,
+    );
+    let has_length = request.body.is_some() || encode::says_empty(&request.method);
+    let mut is_length_written = false;
+    for (name, value) in request.headers.iter().filter(|(name, _)| !is_host(name)) {
+        if !encode::header(&mut head, name, value, Charset::Utf8) {
+            return Err(format!("invalid header field value for \"{name}\""));
+        }
+        // Go writes the length after the user agent.
+        if has_length && name.eq_ignore_ascii_case("user-agent") {
+            encode::content_length(&mut head, body.len());
+            is_length_written = true;
+        }
+    }
+    if has_length && !is_length_written {
+        encode::content_length(&mut head, body.len());
+    }
+    let cookie_at = head.len();
+    head.extend_from_slice(b"\r\n");
+    head.extend_from_slice(body);
+    Ok(Built {
+        target,
+        bytes: head,
+        cookie_at,
+    })
+}
+
+fn judge(measured: &mut Measured, expected: Option<&[StatusRange]>) {
+    let status = measured.exchange.answer.status;
+    let is_expected = |ranges: &[StatusRange]| {
+        ranges
+            .iter()
+            .any(|range| (range.min..=range.max).contains(&status))
+    };
+    if measured.fault.is_none() && expected.is_some_and(|ranges| !is_expected(ranges)) {
+        measured.sample.ended = RequestOutcome::Failed(Failure::Status(status));
+    }
+}
+
+fn record(host: &RunHost, measured: &Measured) {
+    let sample = &measured.sample;
+    let mut recorder = host.worker.recorder.borrow_mut();
+    recorder.issued(sample.done_ns, sample.label, sample.intended);
+    recorder.sample(sample);
+    if recorder.is_first(sample.label, sample.ended) {
+        recorder.first(sample, String::new());
+    }
+}
+
+fn outcome(measured: Measured) -> HttpOutcome {
+    let Measured {
+        exchange,
+        fault,
+        sample,
+    } = measured;
+    let moments = &exchange.moments;
+    let written = moments.first_write.unwrap_or(sample.done_ns);
+    let sent = if moments.sent > 0 {
+        moments.sent
+    } else {
+        written
+    };
+    let first_read = moments.first_read.unwrap_or(sample.done_ns);
+    let timings = Timings {
+        blocked: written.saturating_sub(moments.started),
+        connecting: moments.opening.connect_ns,
+        tls_handshaking: moments.opening.tls_ns.unwrap_or(0),
+        sending: sent.saturating_sub(written),
+        waiting: first_read.saturating_sub(sent),
+        receiving: sample.done_ns.saturating_sub(first_read),
+    };
+    let mut answer = exchange.answer;
+    if let Some(fault) = fault {
+        return HttpOutcome {
+            timings,
+            error: Some(faults::error(fault)),
+            ..HttpOutcome::default()
+        };
+    }
+    HttpOutcome {
+        status: answer.status,
+        proto: "HTTP/1.1".to_owned(),
+        headers: headers(&answer.head),
+        body: std::mem::take(&mut answer.body),
+        timings,
+        error: None,
+        ..HttpOutcome::default()
+    }
+}
+
+/// Returns the headers with their names as received.
+fn headers(head: &[u8]) -> Vec<(String, String)> {
+    let text = String::from_utf8_lossy(head);
+    let lines = text.lines().skip(1).filter_map(|line| line.split_once(':'));
+    lines
+        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+        .collect()
+}

@@ -1,0 +1,91 @@
+//! The plan of a run, for its record and its report.
+
+use std::path::Path;
+
+use k6::scenario::{Executor, Scenario};
+use plan::{
+    FirstArrival, Format, Http, Load, Phase, Plan, Rate, Shape, Workload,
+    work::{External, Work},
+};
+
+use crate::shared::Shared;
+
+/// Name of the front end in records.
+pub const NAME: &str = "k6";
+
+/// Creates the plan. The script decides at run time what is sent.
+pub fn plan(shared: &Shared, script: &str) -> Plan {
+    let name = Path::new(script).file_name();
+    let name = name.map_or(script.into(), |name| name.to_string_lossy().into_owned());
+    let workloads = shared.plan.scenarios.iter().map(workload).collect();
+    let work = Work::External(External {
+        by: "the k6 script".to_owned(),
+    });
+    let load = Load::Several { workloads };
+    let mut plan = Plan::new(name, Format(NAME), String::new(), load, work);
+    plan.http = http(shared);
+    let files = shared.script.files();
+    plan.files = files
+        .iter()
+        .filter_map(|file| file.name.strip_prefix("file://"))
+        .map(str::to_owned)
+        .collect();
+    plan
+}
+
+fn http(shared: &Shared) -> Http {
+    let mut http = Http {
+        verify_tls: shared.options.insecure_skip_tls_verify != Some(true),
+        // The script's side keeps the cookies and follows redirects.
+        cookie_jar: false,
+        max_redirects: 0,
+        ..Http::default()
+    };
+    http.timeouts.total_ns = None;
+    http
+}
+
+fn workload(scenario: &Scenario) -> Workload {
+    let executor = &scenario.executor;
+    let arrivals = executor.arrivals();
+    let rate = |count: u64, per_ns: u64| Rate { count, per_ns };
+    let load = match executor {
+        Executor::ConstantArrivalRate(constant) => Load::Open {
+            phases: vec![Phase::new(
+                constant.duration_ns,
+                Shape::Rate(rate(constant.rate, constant.time_unit_ns)),
+            )],
+            first: FirstArrival::AtStart,
+        },
+        Executor::RampingArrivalRate(ramping) => {
+            let mut from = ramping.start_rate;
+            let phases = ramping.stages.iter().map(|stage| {
+                let from = std::mem::replace(&mut from, stage.target);
+                let shape = match from == stage.target {
+                    true => Shape::Rate(rate(from, ramping.time_unit_ns)),
+                    false => Shape::Staircase {
+                        from: rate(from, ramping.time_unit_ns),
+                        to: rate(stage.target, ramping.time_unit_ns),
+                    },
+                };
+                Phase::new(stage.duration_ns, shape)
+            });
+            Load::Open {
+                phases: phases.collect(),
+                first: FirstArrival::AtStart,
+            }
+        }
+        _ => Load::users(
+            u32::try_from(executor.max_vus()).unwrap_or(u32::MAX),
+            executor.end_ns(),
+        ),
+    };
+    Workload {
+        name: scenario.name.clone(),
+        starts_ns: scenario.start_time_ns,
+        graceful_stop_ns: scenario.graceful_stop_ns,
+        load,
+        planned: arrivals.map(|arrivals| arrivals.total()),
+        text: scenario.description(),
+    }
+}

@@ -1,0 +1,95 @@
+//! State of a run that the worker changes and the terminal shows.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use k6::progress::Status;
+
+/// Counts of a run.
+#[derive(Debug)]
+pub struct Progress {
+    /// Virtual users that exist.
+    pub initialized: AtomicU64,
+    /// Virtual users that run an iteration.
+    pub active: AtomicU64,
+    /// Complete iterations.
+    pub completed: AtomicU64,
+    /// Interrupted iterations.
+    pub interrupted: AtomicU64,
+    /// Start of the executors in nanoseconds from the start of the run. `u64::MAX` before.
+    base_ns: AtomicU64,
+    /// End of the executors. `u64::MAX` before.
+    ended_ns: AtomicU64,
+    /// Counts of each scenario.
+    pub scenarios: Vec<ScenarioProgress>,
+}
+
+/// Counts of a scenario.
+#[derive(Debug, Default)]
+pub struct ScenarioProgress {
+    status: AtomicU8,
+    /// Virtual users that the scenario has.
+    pub vus: AtomicU64,
+    /// Virtual users that run an iteration.
+    pub busy: AtomicU64,
+    /// Iterations that have started.
+    pub started: AtomicU64,
+    /// Iterations that have ended.
+    pub ended: AtomicU64,
+}
+
+impl Progress {
+    pub fn new(scenarios: usize) -> Progress {
+        Progress {
+            initialized: AtomicU64::default(),
+            active: AtomicU64::default(),
+            completed: AtomicU64::default(),
+            interrupted: AtomicU64::default(),
+            base_ns: AtomicU64::new(u64::MAX),
+            ended_ns: AtomicU64::new(u64::MAX),
+            scenarios: (0..scenarios)
+                .map(|_| ScenarioProgress::default())
+                .collect(),
+        }
+    }
+
+    /// Returns when the executors started. `None` before.
+    pub fn base_ns(&self) -> Option<u64> {
+        Some(self.base_ns.load(Relaxed)).filter(|ns| *ns < u64::MAX)
+    }
+
+    pub fn begin(&self, base_ns: u64) {
+        self.base_ns.store(base_ns, Relaxed);
+    }
+
+    /// Returns when the executors ended. `None` before.
+    pub fn ended_ns(&self) -> Option<u64> {
+        Some(self.ended_ns.load(Relaxed)).filter(|ns| *ns < u64::MAX)
+    }
+
+    pub fn end(&self, ended_ns: u64) {
+        self.ended_ns.store(ended_ns, Relaxed);
+    }
+}
+
+impl ScenarioProgress {
+    pub fn status(&self) -> Status {
+        match self.status.load(Relaxed) {
+            0 => Status::Waiting,
+            1 => Status::Running,
+            2 => Status::Stopping,
+            3 => Status::Interrupted,
+            _ => Status::Done,
+        }
+    }
+
+    pub fn set_status(&self, status: Status) {
+        let number = match status {
+            Status::Waiting => 0,
+            Status::Running => 1,
+            Status::Stopping => 2,
+            Status::Interrupted => 3,
+            Status::Done => 4,
+        };
+        self.status.store(number, Relaxed);
+    }
+}

@@ -1,0 +1,107 @@
+//! Thresholds during the run, and the result at its end.
+
+use std::{io::IsTerminal as _, rc::Rc};
+
+use k6::{
+    exit::RunError,
+    options::settings::SummaryMode,
+    summary::{Summary, SummaryState, number::TimeUnit},
+};
+use script::k6::SummaryOutput;
+
+use crate::lifecycle::Run;
+
+/// The result of a run.
+#[derive(Debug, Default)]
+pub struct RunResult {
+    /// What is written: by `handleSummary`, or the text of the summary.
+    pub outputs: Vec<SummaryOutput>,
+    /// Names of the metrics whose thresholds have failed. Empty if all hold.
+    pub crossed: String,
+}
+
+/// Evaluates the thresholds, and stops the run if one of them asks for it.
+pub fn evaluate_during_run(run: &Run, elapsed_ns: u64) {
+    let aggregator = run.host.samples.aggregator.borrow();
+    let mut thresholds = run.thresholds.borrow_mut();
+    let registry = &run.shared.registry;
+    let evaluation = thresholds.evaluate(registry, &aggregator, elapsed_ns, false);
+    drop(aggregator);
+    if evaluation.is_abort {
+        let crossed = evaluation.crossed_text();
+        run.end_early(RunError::ThresholdsAborted(crossed));
+    }
+}
+
+/// Evaluates the thresholds for the last time, and makes the summary.
+pub async fn conclude(run: &Rc<Run>) {
+    let shared = &run.shared;
+    let duration_ns = run.worker.clock.now();
+    let crossed = {
+        let aggregator = run.host.samples.aggregator.borrow();
+        let mut thresholds = run.thresholds.borrow_mut();
+        thresholds
+            .evaluate(&shared.registry, &aggregator, duration_ns, true)
+            .crossed_text()
+    };
+    let mode = shared.settings.summary_mode.unwrap_or(SummaryMode::Compact);
+    let made = make(run, mode, duration_ns);
+    let mut outputs = match mode {
+        SummaryMode::Disabled => None,
+        _ => run.handle_summary(made.data).await,
+    };
+    if outputs.is_none()
+        && let Some(text) = made.text
+    {
+        outputs = Some(vec![SummaryOutput {
+            target: "stdout".to_owned(),
+            content: text.into_bytes(),
+        }]);
+    }
+    let mut outputs = outputs.unwrap_or_default();
+    if let Some(path) = &shared.settings.summary_export
+        && mode != SummaryMode::Disabled
+    {
+        outputs.push(SummaryOutput {
+            target: path.clone(),
+            content: made.export.into_bytes(),
+        });
+    }
+    shared.outcome().result = Some(RunResult { outputs, crossed });
+}
+
+struct Made {
+    text: Option<String>,
+    /// Argument of `handleSummary`, as JSON.
+    data: String,
+    export: String,
+}
+
+fn make(run: &Run, mode: SummaryMode, duration_ns: u64) -> Made {
+    let shared = &run.shared;
+    let aggregator = run.host.samples.aggregator.borrow();
+    let thresholds = run.thresholds.borrow();
+    let summary = Summary {
+        registry: &shared.registry,
+        aggregator: &aggregator,
+        thresholds: &thresholds,
+        trend_stats: &shared.trend_stats,
+        time_unit: TimeUnit::parse(shared.options.summary_time_unit.as_deref().unwrap_or("")),
+        duration_ns,
+    };
+    let is_stdout_tty = std::io::stdout().is_terminal();
+    let no_color = shared.settings.no_color == Some(true) || std::env::var_os("NO_COLOR").is_some();
+    let state = SummaryState {
+        is_stdout_tty,
+        is_stderr_tty: std::io::stderr().is_terminal(),
+        no_color,
+    };
+    let setup_data = run.setup_data();
+    let setup_data = setup_data.and_then(|data| serde_json::from_str(&data).ok());
+    let setup_data: serde_json::Value = setup_data.unwrap_or_default();
+    Made {
+        text: summary.text(mode, is_stdout_tty && !no_color),
+        export: summary.export(&setup_data),
+        data: summary.data(&state, setup_data).to_string(),
+    }
+}

@@ -1,0 +1,161 @@
+//! What the worker and the terminal share during a run.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use k6::{
+    aggregate::trend_stat::TrendStat,
+    exit::RunError,
+    metric::Registry,
+    options::{Options, consolidate::Consolidated, settings::Settings},
+    scenario::{Plan, Scenario},
+    tags::Tags,
+    threshold::evaluate::ThresholdSet,
+};
+use script::k6::{Script, VuOptions};
+
+use crate::{logger::Logger, progress::Progress, result::RunResult};
+
+/// A test, and the state of its run.
+pub struct Shared {
+    pub script: Arc<Script>,
+    pub options: Options,
+    pub settings: Settings,
+    pub plan: Plan,
+    /// Statistics of trends in the summary.
+    pub trend_stats: Vec<TrendStat>,
+    /// Metrics that the init code has declared.
+    pub registry: Registry,
+    /// Thresholds before any evaluation. Empty if they are ignored.
+    pub thresholds: ThresholdSet,
+    pub progress: Progress,
+    pub logger: Logger,
+    outcome: Mutex<Outcome>,
+}
+
+/// Results of a run that are not in its record.
+#[derive(Default)]
+pub struct Outcome {
+    /// Why the run ended before its time.
+    pub aborted: Option<RunError>,
+    /// Whether the script called `exec.test.fail`.
+    pub is_failed: bool,
+    /// What the end of the run has computed. `None` if the worker did not get there.
+    pub result: Option<RunResult>,
+}
+
+impl Shared {
+    /// Puts a test together. Fails if thresholds are not valid.
+    pub fn new(
+        script: Arc<Script>,
+        consolidated: Consolidated,
+        settings: Settings,
+        plan: Plan,
+        logger: Logger,
+    ) -> Result<Arc<Shared>, String> {
+        let registry = script.metrics();
+        let trend_stats = consolidated.trend_stats();
+        let options = consolidated.options;
+        let thresholds = match &options.thresholds {
+            Some(thresholds) if settings.no_thresholds != Some(true) => {
+                ThresholdSet::parse(thresholds, &registry)?
+            }
+            _ => ThresholdSet::default(),
+        };
+        Ok(Arc::new(Shared {
+            progress: Progress::new(plan.scenarios.len()),
+            registry,
+            thresholds,
+            trend_stats,
+            script,
+            options,
+            settings,
+            plan,
+            logger,
+            outcome: Mutex::default(),
+        }))
+    }
+
+    pub fn outcome(&self) -> MutexGuard<'_, Outcome> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes why the run ends. The first reason stays.
+    pub fn end_early(&self, reason: RunError) {
+        self.outcome().aborted.get_or_insert(reason);
+    }
+
+    pub fn abort(&self, reason: &str) {
+        self.end_early(RunError::ScriptAborted(reason.to_owned()));
+    }
+
+    pub fn mark_failed(&self) {
+        self.outcome().is_failed = true;
+    }
+
+    /// Returns the tags of a scenario's samples that are not the script's.
+    pub fn scenario_tags(&self, scenario: &Scenario) -> Tags {
+        let mut tags = self.run_tags();
+        for (name, value) in &scenario.tags {
+            tags.set(name, value);
+        }
+        if self.options.enabled_system_tags().contains("scenario") {
+            tags.set("scenario", &scenario.name);
+        }
+        tags
+    }
+
+    /// Returns the tags of all samples.
+    pub fn run_tags(&self) -> Tags {
+        let mut tags = Tags::default();
+        for (name, value) in self.options.tags.iter().flat_map(|tags| &tags.0) {
+            tags.set(name, value);
+        }
+        tags
+    }
+
+    /// Returns why no request may be sent to a host: code and text of the error.
+    pub fn blocked(&self, host: &str) -> Option<(u32, String)> {
+        let patterns = self.options.block_hostnames.as_ref();
+        if let Some(pattern) = patterns.and_then(|patterns| patterns.find(host)) {
+            let text = format!("hostname ({host}) is in a blocked pattern ({pattern})");
+            return Some((1111, text));
+        }
+        let address = host.trim_matches(['[', ']']).parse().ok()?;
+        let blocked = self.options.blacklist_ips.as_ref()?;
+        blocked
+            .contains(address)
+            .then(|| (1110, format!("IP ({host}) is in a blacklisted range")))
+    }
+
+    /// Returns the options of virtual users.
+    pub fn vu_options(&self) -> VuOptions {
+        let options = &self.options;
+        let usual = VuOptions::default();
+        let count = |value: Option<i64>, usual: usize| {
+            value.map_or(usual, |value| usize::try_from(value).unwrap_or(0))
+        };
+        let names = options.enabled_system_tags();
+        VuOptions {
+            max_redirects: options
+                .max_redirects
+                .map(|most| u32::try_from(most).unwrap_or(0)),
+            user_agent: options.user_agent.clone().unwrap_or(usual.user_agent),
+            batch: count(options.batch, usual.batch),
+            batch_per_host: count(options.batch_per_host, usual.batch_per_host),
+            discard_response_bodies: options.discard_response_bodies == Some(true),
+            no_cookies_reset: options.no_cookies_reset == Some(true),
+            throw: options.throw == Some(true),
+            tags: options
+                .tags
+                .iter()
+                .flat_map(|tags| tags.0.clone())
+                .collect(),
+            system_tags: names
+                .names()
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect(),
+            ..VuOptions::default()
+        }
+    }
+}
