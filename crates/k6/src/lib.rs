@@ -13,6 +13,7 @@ pub mod exit;
 pub mod log;
 pub mod metric;
 pub mod options;
+pub mod output;
 pub mod progress;
 pub mod scenario;
 pub mod summary;

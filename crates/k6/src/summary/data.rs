@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Summary,
-    number::TimeUnit,
+    number::{TimeUnit, json_value},
     tree::Group,
     view::{Figure, MetricView},
 };
@@ -32,14 +32,6 @@ pub struct MachineInfo {
     pub generated_at: String,
     /// Script as typed.
     pub script: String,
-}
-
-/// Returns a number that is written without decimals if it has none.
-pub(super) fn json_number(value: f64) -> Value {
-    if value.fract() == 0.0 && value.abs() < 9e15 {
-        return Value::from(value as i64);
-    }
-    Value::from(value)
 }
 
 fn id_of(path: &str) -> String {
@@ -114,7 +106,7 @@ fn visible_groups<'a, 'b>(group: &'a Group<'b>) -> impl Iterator<Item = &'a Grou
 fn values_json(figures: &[Figure]) -> Map<String, Value> {
     let pairs = figures.iter();
     pairs
-        .map(|figure| (figure.key.clone(), json_number(figure.value)))
+        .map(|figure| (figure.key.clone(), json_value(figure.value)))
         .collect()
 }
 
@@ -150,7 +142,7 @@ impl Summary<'_> {
             "state": {
                 "isStdOutTTY": state.is_stdout_tty,
                 "isStdErrTTY": state.is_stderr_tty,
-                "testRunDurationMs": json_number(self.duration_ns as f64 / 1e6),
+                "testRunDurationMs": json_value(self.duration_ns as f64 / 1e6),
             },
             "metrics": metrics.collect::<Map<_, _>>(),
         });
@@ -218,7 +210,7 @@ impl Summary<'_> {
                 "type": "rate",
                 "contains": "default",
                 "values": {
-                    "rate": json_number(share(part)),
+                    "rate": json_value(share(part)),
                     "matches": part,
                     "total": total,
                 },
@@ -249,7 +241,7 @@ impl Summary<'_> {
             "metadata": {"generatedAt": info.generated_at, "k6Version": "2.2.0"},
             "config": {
                 "script": info.script,
-                "duration": json_number(self.duration_ns as f64 / 1e9),
+                "duration": json_value(self.duration_ns as f64 / 1e9),
                 "execution": "local",
             },
             "results": {
@@ -259,7 +251,7 @@ impl Summary<'_> {
                             "name": "checks_total",
                             "type": "counter",
                             "contains": "default",
-                            "values": {"count": total, "rate": json_number(rate)},
+                            "values": {"count": total, "rate": json_value(rate)},
                         },
                         check_rate("checks_succeeded", passes),
                         check_rate("checks_failed", fails),

@@ -1,5 +1,7 @@
 //! Values as the summary prints them.
 
+use serde_json::Value;
+
 use crate::{
     metric::{Contains, MetricType},
     text::{fixed, number, trimmed, truncated},
@@ -43,6 +45,15 @@ pub fn humanize(value: f64, metric_type: MetricType, contains: Contains, unit: T
         Contains::Time => time(value, unit),
         Contains::Default => trimmed(value, 6),
     }
+}
+
+/// Returns a JSON number, without decimals if it has none. Null if it is not finite.
+#[must_use]
+pub fn json_value(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 9e15 {
+        return Value::from(value as i64);
+    }
+    Value::from(value)
 }
 
 /// Returns a share in percent, cut to two decimals.
