@@ -8,8 +8,10 @@
 #![warn(missing_docs)]
 
 pub mod aggregate;
+pub mod archive;
 pub mod duration;
 pub mod exit;
+pub mod inspect;
 pub mod log;
 pub mod metric;
 pub mod options;

@@ -139,6 +139,31 @@ settings! {
     execution_requirements: bool,
 }
 
+/// Splits outputs at commas. Arguments of the CSV output have commas themselves.
+fn split_outputs(list: &str) -> Vec<String> {
+    let mut outputs: Vec<String> = Vec::new();
+    for part in list.split(',') {
+        let key = part.split_once('=').map_or("", |(key, _)| key);
+        let is_argument = matches!(
+            key,
+            "fileName"
+                | "file_name"
+                | "saveInterval"
+                | "save_interval"
+                | "timeFormat"
+                | "time_format"
+        );
+        match outputs.last_mut() {
+            Some(last) if is_argument => {
+                last.push(',');
+                last.push_str(part);
+            }
+            _ => outputs.push(part.to_owned()),
+        }
+    }
+    outputs
+}
+
 impl Settings {
     /// Sets the summary mode.
     pub(super) fn set_summary_mode(&mut self, text: &str) -> Result<(), String> {
@@ -177,7 +202,7 @@ impl Settings {
                 .map_err(|reason| format!("{name}: {reason}"))
         };
         let mut settings = Settings {
-            out: text("K6_OUT").map(|list| list.split(',').map(str::to_owned).collect()),
+            out: text("K6_OUT").map(|list| split_outputs(&list)),
             linger: flag("K6_LINGER")?,
             no_thresholds: flag("K6_NO_THRESHOLDS")?,
             summary_export: text("K6_SUMMARY_EXPORT"),

@@ -123,7 +123,7 @@ fn environment_sets_lists_maps_and_flags() {
             "K6_SUMMARY_TREND_STATS" => "avg,p(99)",
             "K6_DURATION" | "K6_LINGER" => "",
             "K6_NO_COLOR" => "1",
-            "K6_OUT" => "json=a,csv",
+            "K6_OUT" => "json=a,csv=fileName=b,saveInterval=1s",
             "K6_SUMMARY_MODE" => "full",
             _ => return None,
         };
@@ -138,7 +138,10 @@ fn environment_sets_lists_maps_and_flags() {
     let settings = Settings::from_env(&lookup).unwrap();
     assert_eq!(settings.no_color, Some(true));
     assert_eq!(settings.summary_mode, Some(SummaryMode::Full));
-    assert_eq!(settings.out.unwrap(), ["json=a", "csv"]);
+    assert_eq!(
+        settings.out.unwrap(),
+        ["json=a", "csv=fileName=b,saveInterval=1s"]
+    );
     let bad = |name: &str| (name == "K6_VUS").then(|| "x".to_owned());
     assert!(
         Options::from_env(&bad)

@@ -28,6 +28,9 @@ pub struct VuSteps<'a> {
     is_first: bool,
 }
 
+/// Steps up to which the virtual users of overlapping scenarios are added exactly.
+const MAX_STEPS: u64 = 1_000_000;
+
 impl RampingVus {
     /// Returns when virtual users start and stop. Numbers change by 1, except for stages without
     /// duration. Virtual users with the lowest numbers stay.
@@ -60,12 +63,33 @@ impl RampingVus {
         from
     }
 
+    /// Returns the number of steps of the stages.
+    fn step_count(&self) -> u64 {
+        let mut from = self.start_vus;
+        let mut count = 0_u64;
+        for stage in &self.stages {
+            count = count.saturating_add(stage.target.abs_diff(from));
+            from = stage.target;
+        }
+        count
+    }
+
     /// Returns how many virtual users exist over time for this scenario: the active ones, and those
-    /// that are finishing after a step down. The last step is to 0.
+    /// that are finishing after a step down. The last step is to 0. Ramps with more than a million steps
+    /// count with their maximum for their whole time.
     #[must_use]
     pub fn reserved_steps(&self, graceful_stop_ns: u64) -> Vec<VuStep> {
         let end_ns = total_duration(&self.stages);
         let latest_ns = end_ns.saturating_add(graceful_stop_ns);
+        if self.step_count() > MAX_STEPS {
+            let targets = self.stages.iter().map(|stage| stage.target);
+            let vus = targets.fold(self.start_vus, u64::max);
+            let last = VuStep {
+                at_ns: latest_ns,
+                vus: 0,
+            };
+            return vec![VuStep { at_ns: 0, vus }, last];
+        }
         let mut reserved = Reserved {
             steps: Vec::new(),
             active: 0,

@@ -331,6 +331,11 @@ fn extreme_parameters_do_not_panic() {
     };
     let schedule = ramping.schedule();
     assert_eq!(schedule.planned(u64::MAX), schedule.total());
+    let huge = ramp(0, &[(S, 100_000_000), (S, 0)], S);
+    assert_eq!(
+        pairs(huge.reserved_steps(S)),
+        [(0, 100_000_000), (3 * S, 0)]
+    );
     let ramp = ramp(100_000_000, &[(big, 0), (big, 100_000_000), (big, 5)], big);
     assert_eq!(ramp.vus_at(0), 100_000_000);
     assert!(ramp.steps().take(10).count() == 10);

@@ -329,3 +329,13 @@ fn data_of_a_script_does_not_break_the_legacy_text() {
         let _ = super::legacy::text_summary(&data, "", true);
     }
 }
+
+#[test]
+fn deep_groups_do_not_exhaust_the_stack() {
+    let mut own = Fixture::new(json!({}), true);
+    let deep = tags(&[("group", &"::g".repeat(200_000))]);
+    own.aggregator.add(1, &deep, &[(HTTP_REQS, 1.0)]);
+    assert!(own.text(SummaryMode::Full).contains("GROUP: g"));
+    let data = own.summary().data(&SummaryState::default(), Value::Null);
+    assert_eq!(data["root_group"]["groups"][0]["name"], "g");
+}

@@ -11,13 +11,17 @@ pub(super) struct Group<'a> {
     pub groups: Vec<Group<'a>>,
 }
 
+/// Deeper groups count for the group at this depth, so that no path exhausts the stack.
+const MAX_DEPTH: usize = 64;
+
 impl<'a> Group<'a> {
     /// Makes a tree from sections in order of first use. Sections with the same path share a group.
     pub fn from_sections(sections: impl IntoIterator<Item = &'a Section>) -> Group<'a> {
         let mut root = Group::default();
         for section in sections {
             let mut group = &mut root;
-            for name in section.group.split("::").filter(|name| !name.is_empty()) {
+            let names = section.group.split("::");
+            for name in names.filter(|name| !name.is_empty()).take(MAX_DEPTH) {
                 group = group.child(name);
             }
             group.sections.push(section);
