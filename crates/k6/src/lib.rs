@@ -3,6 +3,17 @@
 //!
 //! Contains only plain data and pure functions. `script` runs the JavaScript, and the front end
 //! connects both with the engine.
+//!
+//! | step of a run | module |
+//! |---|---|
+//! | command line, environment, exported options | [`options`] |
+//! | scenarios, virtual users over time, arrivals | [`scenario`] |
+//! | metrics and tags of samples | [`metric`], [`tags`] |
+//! | figures during the run | [`aggregate`], [`threshold`] |
+//! | terminal, log | [`progress`], [`log`] |
+//! | every sample | [`output`] |
+//! | end of the run | [`summary`], [`exit`] |
+//! | `archive`, `inspect` | [`archive`], [`inspect`] |
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

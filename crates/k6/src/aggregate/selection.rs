@@ -63,7 +63,7 @@ impl Selection {
         rest.strip_suffix('}')
     }
 
-    /// Tells whether samples with these tags belong to it. A tag that is absent equals no value
+    /// Returns whether samples with these tags belong to it. A tag that is absent equals no value
     /// but the empty one.
     #[must_use]
     pub fn matches(&self, tags: &Tags) -> bool {

@@ -161,7 +161,7 @@ impl Series {
         }
     }
 
-    /// Tells whether there are no samples.
+    /// Returns true without samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {

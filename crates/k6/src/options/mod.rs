@@ -200,7 +200,7 @@ pub enum OptionSource {
 pub struct OptionError {
     /// Where the value comes from.
     pub source: OptionSource,
-    /// Key, or name of the environment variable. Empty if there are no options at all.
+    /// Key, or name of the environment variable. Empty if the whole object is wrong.
     pub key: String,
     /// What is wrong.
     pub reason: String,
@@ -330,7 +330,7 @@ impl Options {
         self.system_tags.clone().unwrap_or_default()
     }
 
-    /// Tells whether a feature is on.
+    /// Returns whether a feature is on.
     #[must_use]
     pub fn has_feature(&self, name: &str) -> bool {
         let features = self.features.iter().flatten();

@@ -67,7 +67,7 @@ impl AddressRange {
         })
     }
 
-    /// Tells whether an address is in the range. An IPv4-mapped address counts as IPv4.
+    /// Returns whether an address is in the range. An IPv4-mapped address counts as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -110,7 +110,7 @@ impl fmt::Display for AddressRange {
 pub struct AddressRanges(pub Vec<AddressRange>);
 
 impl AddressRanges {
-    /// Tells whether one of the ranges has an address.
+    /// Returns whether one of the ranges has an address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|range| range.contains(address))

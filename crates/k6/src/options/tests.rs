@@ -297,8 +297,71 @@ fn summary_options_are_checked() {
 proptest! {
     #[test]
     fn no_command_line_makes_the_parser_panic(
-        arguments in prop::collection::vec("-{0,2}[a-zé=0-9:,.-]{0,12}|--(vus|stage|dns|tag)=?.{0,6}", 0..5)
+        arguments in prop::collection::vec(
+            "-{0,2}[a-zé=0-9:,.-]{0,12}|--(vus|stage|dns|tag)=?.{0,6}", 0..5)
     ) {
         let _ = RunFlags::parse(&arguments);
     }
+
+    #[test]
+    fn no_value_of_an_option_makes_the_reader_panic(
+        key in prop::sample::select(super::KEYS.iter().map(|key| key.name).collect::<Vec<_>>()),
+        value in any_json(),
+    ) {
+        let options = json!({ key: value });
+        if let Ok(read) = Options::from_json(&options, OptionSource::Script) {
+            let _ = read.options.to_json();
+            let _ = crate::scenario::plan(&read.options, &|_| true);
+        }
+    }
+
+    #[test]
+    fn no_scenario_makes_the_planner_panic(
+        kind in prop::sample::select(vec!["constant-vus", "shared-iterations", "ramping-vus",
+            "per-vu-iterations", "constant-arrival-rate", "ramping-arrival-rate"]),
+        keys in prop::collection::vec(prop::sample::select(vec!["vus", "iterations", "duration",
+            "maxDuration", "startVUs", "gracefulRampDown", "rate", "timeUnit", "maxVUs",
+            "startRate", "preAllocatedVUs", "startTime", "gracefulStop"]), 0..6),
+        numbers in prop::collection::vec(prop_oneof![-5_i64..100, any::<i64>()], 6),
+        targets in prop::collection::vec((-1_i64..100_000, -1_i64..1_000), 0..3),
+    ) {
+        let stages = targets.iter().map(|(ms, target)| json!({"duration": ms, "target": target}));
+        let mut scenario = json!({"executor": kind});
+        if kind.starts_with("ramping") {
+            scenario["stages"] = stages.collect();
+        }
+        for (key, number) in keys.iter().zip(&numbers) {
+            scenario[*key] = json!(number);
+        }
+        let other = json!({"executor": "constant-vus", "duration": "5s"});
+        let options = json!({"scenarios": {"a": scenario, "b": other}});
+        if let Ok(read) = Options::from_json(&options, OptionSource::Script)
+            && let Ok(plan) = crate::scenario::plan(&read.options, &|_| true)
+        {
+            let _ = (plan.planned_vus(), plan.max_vus(), plan.max_duration_ns());
+            for scenario in &plan.scenarios {
+                let _ = scenario.description();
+                let _ = scenario.executor.rate_at(1_000);
+                let arrivals = scenario.executor.arrivals();
+                let _ = arrivals.map(|own| (own.planned(1_000_000), own.iter().take(5).count()));
+            }
+        }
+    }
+}
+
+fn any_json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(|value| json!(value)),
+        any::<i64>().prop_map(|value| json!(value)),
+        any::<f64>().prop_map(|value| json!(value)),
+        "[a-z0-9:.*/{}<>-]{0,8}".prop_map(|value| json!(value)),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::Array),
+            prop::collection::vec(("[a-z{}:]{0,6}|duration|target|executor", inner), 0..4)
+                .prop_map(|pairs| pairs.into_iter().collect()),
+        ]
+    })
 }

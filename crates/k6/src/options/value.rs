@@ -325,7 +325,7 @@ impl Default for SystemTags {
 }
 
 impl SystemTags {
-    /// Tells whether samples get a tag.
+    /// Returns whether samples get a tag.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains(&name)

@@ -123,7 +123,7 @@ impl OutputSpec {
         }
     }
 
-    /// Tells whether the file is compressed with gzip.
+    /// Returns whether the file is compressed with gzip.
     #[must_use]
     pub fn is_compressed(&self) -> bool {
         self.path().is_some_and(|path| path.ends_with(".gz"))

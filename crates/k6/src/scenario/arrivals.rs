@@ -113,7 +113,7 @@ impl ArrivalSchedule {
         self.total
     }
 
-    /// Returns the time of a start by its index from 0. `None` means that there is no such start.
+    /// Returns the time of a start by its index from 0. `None` means that the index is too high.
     #[must_use]
     pub fn start_ns(&self, index: u64) -> Option<u64> {
         if index >= self.total {

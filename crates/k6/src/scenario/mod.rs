@@ -36,7 +36,7 @@ pub struct RampingVus {
     pub start_vus: u64,
     /// Stages, in order.
     pub stages: Vec<Stage>,
-    /// Time that a virtual user has for its iteration after it was told to stop.
+    /// Time that a virtual user has for its iteration after it was asked to stop.
     pub graceful_ramp_down_ns: u64,
 }
 

@@ -75,8 +75,8 @@ impl RampingVus {
     }
 
     /// Returns how many virtual users exist over time for this scenario: the active ones, and those
-    /// that are finishing after a step down. The last step is to 0. Ramps with more than a million steps
-    /// count with their maximum for their whole time.
+    /// that are finishing after a step down. The last step is to 0. Ramps with more than a million
+    /// steps count with their maximum for their whole time.
     #[must_use]
     pub fn reserved_steps(&self, graceful_stop_ns: u64) -> Vec<VuStep> {
         let end_ns = total_duration(&self.stages);

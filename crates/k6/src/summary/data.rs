@@ -95,7 +95,7 @@ fn group_json_by_name(group: &Group<'_>) -> Value {
     })
 }
 
-/// `setup` and `teardown` are no groups of the script unless they have checks.
+/// Leaves out `setup` and `teardown` unless they have checks.
 fn visible_groups<'a, 'b>(group: &'a Group<'b>) -> impl Iterator<Item = &'a Group<'b>> {
     group.groups.iter().filter(|own| {
         let is_stage = matches!(own.path.as_str(), "::setup" | "::teardown");
@@ -265,13 +265,13 @@ impl Summary<'_> {
     }
 }
 
-/// Returns JSON with an indent of four spaces.
-#[must_use]
-pub(super) fn pretty(value: &Value) -> String {
-    let mut bytes = Vec::new();
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-    // Writing JSON into memory cannot fail.
-    let _ = serde::Serialize::serialize(value, &mut serializer);
-    String::from_utf8(bytes).unwrap_or_default()
+/// Returns JSON with an indent of four spaces. Line breaks within texts are escaped, so spaces at the
+/// beginning of a line are always its indent.
+fn pretty(value: &Value) -> String {
+    let text = format!("{value:#}");
+    let lines = text.lines().map(|line| {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        format!("{}{line}", " ".repeat(indent))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

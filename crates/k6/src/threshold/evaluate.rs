@@ -41,7 +41,7 @@ pub struct MetricThresholds {
 }
 
 impl MetricThresholds {
-    /// Tells whether all thresholds passed the latest evaluation.
+    /// Returns whether all thresholds passed the latest evaluation.
     #[must_use]
     pub fn are_met(&self) -> bool {
         self.thresholds.iter().all(|threshold| threshold.is_met)

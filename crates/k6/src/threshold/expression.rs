@@ -119,7 +119,7 @@ impl Expression {
         ))
     }
 
-    /// Tells whether a value passes.
+    /// Returns whether a value passes.
     #[must_use]
     #[allow(clippy::float_cmp)]
     pub fn is_met(&self, value: f64) -> bool {
@@ -225,7 +225,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_expression_makes_the_parser_panic(text in "[a-z(]{0,4}[0-9.)]{0,4} ?[<>=!]{0,3}.{0,5}") {
+        fn no_expression_makes_the_parser_panic(
+            text in "[a-z(]{0,4}[0-9.)]{0,4} ?[<>=!]{0,3}.{0,5}"
+        ) {
             let _ = Expression::parse(&text);
         }
     }
