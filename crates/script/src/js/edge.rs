@@ -25,9 +25,9 @@ use rquickjs::{
 };
 
 /// Size of a fiber's stack. Memory is used only where the stack was written.
-const STACK: usize = 1 << 20;
+const STACK: usize = SCRIPT_STACK + (256 << 10);
 /// Stack that JavaScript may use. Native code that it calls has the rest.
-pub const SCRIPT_STACK: usize = STACK - (96 << 10);
+pub const SCRIPT_STACK: usize = 1 << 20;
 /// Maximum number of unused stacks that a thread keeps.
 const MOST_POOLED: usize = 4096;
 

@@ -62,7 +62,10 @@ impl ScriptError {
         }
         // A getter of the script may have thrown.
         value.ctx().catch();
-        ScriptError { message, stack }
+        ScriptError {
+            message: with_hint(message),
+            stack,
+        }
     }
 
     /// Returns the first position in a file, as `file:///dir/script.js:12:11`.
@@ -70,6 +73,38 @@ impl ScriptError {
         let line = self.stack.lines().find(|line| line.contains("://"))?;
         let place = line.rsplit(['(', ' ']).next()?;
         Some(place.trim_end_matches(')'))
+    }
+}
+
+/// Names of other environments, and where k6 has them.
+const ELSEWHERE: [(&str, &str); 7] = [
+    (
+        "URL",
+        "import it from https://jslib.k6.io/url/1.0.0/index.js",
+    ),
+    (
+        "URLSearchParams",
+        "import it from https://jslib.k6.io/url/1.0.0/index.js",
+    ),
+    (
+        "FormData",
+        "import it from https://jslib.k6.io/formdata/0.0.2/index.js",
+    ),
+    ("fetch", "use k6/http"),
+    ("XMLHttpRequest", "use k6/http"),
+    ("process", "use __ENV for environment variables"),
+    ("Buffer", "use ArrayBuffer and k6/encoding"),
+];
+
+/// Adds where a name is that k6 does not have as a global.
+fn with_hint(message: String) -> String {
+    let name = message.strip_prefix("ReferenceError: ");
+    let name = name.and_then(|rest| rest.strip_suffix(" is not defined"));
+    let name = name.map(|name| name.trim_matches('\''));
+    let hint = ELSEWHERE.iter().find(|(known, _)| Some(*known) == name);
+    match hint {
+        Some((_, hint)) => format!("{message}: {hint}"),
+        None => message,
     }
 }
 

@@ -43,7 +43,7 @@ impl Script {
             .map_err(|error| vec![format!("{}: {error}", path.display())])?;
         let main = names::of_file(&names::normal(&absolute));
         let shared = Arc::new(Shared::new(main, settings));
-        let problems = check_modules(&shared);
+        let problems = check_on_large_stack(&shared);
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -150,6 +150,22 @@ fn located(error: &ScriptError) -> String {
     match error.position() {
         Some(position) => format!("{}: {}", names::shown(position), error.message),
         None => error.message.clone(),
+    }
+}
+
+/// Stack for parsing scripts, whose expressions may be nested deeply.
+const PARSER_STACK: usize = 256 << 20;
+
+fn check_on_large_stack(shared: &Arc<Shared>) -> Vec<String> {
+    let own = Arc::clone(shared);
+    let thread = std::thread::Builder::new().stack_size(PARSER_STACK);
+    let checked = thread.spawn(move || check_modules(&own));
+    match checked.map(std::thread::JoinHandle::join) {
+        Ok(Ok(problems)) => problems,
+        Ok(Err(_)) => vec!["internal error while the script was parsed".to_owned()],
+        Err(error) => vec![format!(
+            "cannot start a thread that parses the script: {error}"
+        )],
     }
 }
 

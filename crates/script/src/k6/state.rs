@@ -266,16 +266,17 @@ impl State {
         self.options.system_tags.contains(name)
     }
 
-    /// Reports samples of this moment. Does nothing while the script is loaded.
+    /// Reports samples of this moment. Does nothing while the script is loaded, and after an
+    /// interrupt.
     pub fn report(&self, tags: &Tags, values: &[(MetricId, f64)]) {
-        if let Some(host) = &self.host {
+        if let Some(host) = self.host.as_ref().filter(|_| !self.waiter.ends()) {
             host.samples().add(host.wall_ns(), tags, values);
         }
     }
 
-    /// Writes a message to the log. Does nothing while the script is loaded.
+    /// Writes a message to the log. Does nothing while the script is loaded, and after an interrupt.
     pub fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
-        if let Some(host) = &self.host {
+        if let Some(host) = self.host.as_ref().filter(|_| !self.waiter.ends()) {
             host.log(level, message, fields);
         }
     }

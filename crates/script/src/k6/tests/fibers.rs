@@ -240,3 +240,160 @@ fn memory_limit_is_an_error_of_the_script() {
     fixture.options.memory_limit = 8 << 20;
     failure(fixture.run());
 }
+
+#[test]
+fn native_functions_work_or_fail_at_the_end_of_the_stack() {
+    let fixture = Fixture::new(
+        "import http from 'k6/http';
+        import { SharedArray } from 'k6/data';
+        import { check, group } from 'k6';
+        import exec from 'k6/execution';
+        import { parseHTML } from 'k6/html';
+        import { URL } from 'https://jslib.k6.io/url/1.0.0/index.js';
+        const nested = JSON.parse('['.repeat(400) + ']'.repeat(400));
+        const shared = new SharedArray('s', () => [nested]);
+        const page = '<div>'.repeat(500);
+        const calls = [
+            (res) => res.json('a.b.@flatten'), (res) => res.json(), (res) => JSON.stringify(res),
+            () => shared[0], () => console.log([[[[nested]]]]), () => parseHTML(page).find('div').size(),
+            () => new URL('http://a.test/x?y').searchParams.get('y'), () => exec.vu.tags.x,
+            () => http.post('http://a.test/', { a: 1, f: http.file('x') }).headers,
+            () => group('g', () => check(1, { a: () => true })), () => crypto.randomUUID(),
+        ];
+        export default function () {
+            const res = http.get('http://a.test/');
+            for (const call of calls) {
+                let tries = 0;
+                const descend = () => {
+                    try { descend(); } catch (e) { if (tries++ < 40) try { call(res); } catch (e) {} throw e; }
+                };
+                try { descend(); } catch (e) { }
+                call(res);
+            }
+            console.log('survived');
+        }",
+    );
+    let nested = format!(
+        "{{\"a\":{{\"b\":{}1{}}}}}",
+        "[".repeat(120),
+        "]".repeat(120)
+    );
+    fixture.answer(move |_| super::fixture::ok(&nested));
+    fixture.complete();
+    assert_eq!(
+        fixture.logs().last().unwrap(),
+        "Info survived source=console"
+    );
+}
+
+#[test]
+fn deeply_nested_scripts_are_refused() {
+    for source in ["(".repeat(20_000), "!".repeat(20_000), "[".repeat(20_000)] {
+        let problems = super::fixture::problems_of(&[("a.js", &source)]);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].starts_with("a.js:"), "{problems:?}");
+    }
+}
+
+#[test]
+fn names_of_other_environments_are_explained() {
+    let error = failure(Fixture::new("export default function () { new URL('x'); }").run());
+    assert_eq!(
+        error.message,
+        "ReferenceError: URL is not defined: import it from \
+         https://jslib.k6.io/url/1.0.0/index.js"
+    );
+}
+
+#[test]
+fn interrupted_asynchronous_functions_are_silent() {
+    let fixture = Fixture::new(
+        "import { sleep, group } from 'k6';
+        const later = () => new Promise((done) => setTimeout(done, 1000));
+        export default async function () {
+            if (__ITER === 1) { console.log('again'); return; }
+            const report = (text) => () => console.log(text);
+            Promise.resolve().then(report('job'));
+            later().then(report('timer'), report('rejected')).finally(report('finally'));
+            try { group('g', () => sleep(1000)); } catch (e) { console.log('caught'); }
+        }",
+    );
+    fixture.host.is_stuck.set(true);
+    block_on(async {
+        let vu = fixture.vu(1).await;
+        let own = vu.clone();
+        let task = tokio::task::spawn_local(async move { own.run(iteration(0)).await });
+        while fixture.host.in_flight.get() == 0 {
+            tokio::task::yield_now().await;
+        }
+        vu.interrupt();
+        assert_eq!(task.await.unwrap(), Ended::Interrupted);
+        fixture.host.is_stuck.set(false);
+        assert_eq!(vu.run(iteration(1)).await, Ended::Completed);
+    });
+    assert_eq!(fixture.logs(), ["Info again source=console"]);
+    assert!(fixture.samples("group_duration", &[]).is_empty());
+}
+
+#[test]
+fn ended_vus_release_their_runtime() {
+    let fixture = Fixture::new(
+        "import http from 'k6/http';
+        import exec from 'k6/execution';
+        import { Counter } from 'k6/metrics';
+        const kept = [new Counter('kept_metric'), exec, http];
+        export default function () {
+            kept.push(http.get('http://a.test/'), new http.CookieJar());
+            kept[3].json; kept.self = kept; setTimeout(() => kept, 1e9);
+        }",
+    );
+    fixture.host.is_stuck.set(false);
+    block_on(async {
+        let mut vus = Vec::new();
+        for number in 1..=5 {
+            let vu = fixture.vu(number).await;
+            let own = vu.clone();
+            let mut run = Box::pin(async move { own.run(iteration(0)).await });
+            // Some of them are dropped while they wait.
+            for _ in 0..number {
+                let ready = poll_fn(|cx| Poll::Ready(run.as_mut().poll(cx).is_ready())).await;
+                assert!(!ready);
+                tokio::task::yield_now().await;
+            }
+            vus.push(vu);
+        }
+    });
+    assert_eq!(std::rc::Rc::strong_count(&fixture.host), 1);
+    assert_eq!(fixture.host.in_flight.get(), 0);
+}
+
+#[test]
+fn workers_share_a_script() {
+    fn shared<T: Send + Sync>(value: std::sync::Arc<T>) -> std::sync::Arc<T> {
+        value
+    }
+    let fixture = Fixture::new(
+        "import { SharedArray } from 'k6/data';
+        const users = new SharedArray('users', () => Array.from({ length: 100 }, (_, i) => ({ i })));
+        export function double(n) { return 2 * n; }
+        export default function () { if (double(users[__ITER].i) !== 2 * __ITER) throw new Error('other'); }",
+    );
+    let script = shared(fixture.script.clone());
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let script = script.clone();
+            std::thread::spawn(move || {
+                let worker = Fixture::from_script(script);
+                block_on(async {
+                    let vu = worker.vu(1).await;
+                    for number in 0..50 {
+                        assert_eq!(vu.run(iteration(number)).await, Ended::Completed);
+                    }
+                });
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}

@@ -228,6 +228,16 @@ impl Fixture {
         }
     }
 
+    /// A worker of its own with a script that has been loaded.
+    pub fn from_script(script: Arc<Script>) -> Fixture {
+        Fixture {
+            host: Rc::default(),
+            script,
+            folder: Folder::new(&[]),
+            options: VuOptions::default(),
+        }
+    }
+
     pub async fn vu(&self, number: u64) -> Rc<Vu> {
         let host: Rc<dyn Host> = Rc::clone(&self.host) as Rc<dyn Host>;
         let id = VuId {
