@@ -253,7 +253,8 @@ impl<R: 'static> Future for Fiber<R> {
             let resumed = match self.wait {
                 Some(_) if self.waiter.ends() => Resumed::Ended,
                 Some(mut wait) => {
-                    // SAFETY: the fiber is suspended in `Waiter::wait`, whose frame has the closure.
+                    // SAFETY: the fiber is suspended in `Waiter::wait`, whose frame has the
+                    // closure.
                     if !unsafe { wait.as_mut()(cx) } {
                         self.waiter.waker.replace(Some(cx.waker().clone()));
                         return Poll::Pending;

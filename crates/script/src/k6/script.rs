@@ -12,7 +12,7 @@ use ::k6::metric::Registry;
 use rquickjs::Value as Js;
 
 use super::{
-    errors::ScriptError,
+    errors::{ScriptError, throw},
     host::VuId,
     names,
     shared::{ScriptFile, Settings, Shared, SourceKind},
@@ -122,9 +122,15 @@ fn run_init(shared: &Arc<Shared>) -> Result<Exports, ScriptError> {
             let options: Js<'_> = exports.get("options")?;
             let json = exports.ctx().json_stringify(options)?;
             let json = json.map(|json| json.to_string()).transpose()?;
-            let options = json.and_then(|json| serde_json::from_str(&json).ok());
+            let options = match json {
+                Some(json) => serde_json::from_str(&json).map_err(|error| {
+                    let message = format!("the exported options cannot be read as JSON: {error}");
+                    throw(exports.ctx(), &message)
+                })?,
+                None => serde_json::json!({}),
+            };
             Ok(Exports {
-                options: options.unwrap_or_else(|| serde_json::json!({})),
+                options,
                 functions,
                 others,
             })

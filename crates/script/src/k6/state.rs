@@ -274,7 +274,8 @@ impl State {
         }
     }
 
-    /// Writes a message to the log. Does nothing while the script is loaded, and after an interrupt.
+    /// Writes a message to the log. Does nothing while the script is loaded, and after an
+    /// interrupt.
     pub fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
         if let Some(host) = self.host.as_ref().filter(|_| !self.waiter.ends()) {
             host.log(level, message, fields);

@@ -224,8 +224,8 @@ impl Vu {
         .await
     }
 
-    /// Calls `handleSummary` with its data as JSON, and returns what to write. `None` if it returned
-    /// nothing, which means the default text.
+    /// Calls `handleSummary` with its data as JSON, and returns what to write. `None` means that it
+    /// returned nothing, which asks for the default text.
     ///
     /// # Errors
     ///

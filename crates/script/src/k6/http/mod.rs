@@ -4,6 +4,7 @@ mod arguments;
 mod batch;
 mod body;
 mod cookies;
+mod digest;
 mod expected;
 mod pages;
 mod params;

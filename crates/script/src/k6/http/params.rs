@@ -47,6 +47,8 @@ pub struct Params {
     pub name: Option<String>,
     pub timeout_ns: u64,
     pub redirects: Option<u32>,
+    /// Whether the user name and password of the URL are for digest authentication.
+    pub is_digest: bool,
     pub compression: Vec<Encoding>,
     pub response_type: ResponseType,
     pub expected: Option<Rc<[StatusRange]>>,
@@ -99,6 +101,7 @@ pub fn read<'js>(
         name: None,
         timeout_ns: DEFAULT_TIMEOUT_NS,
         redirects: None,
+        is_digest: false,
         compression: Vec::new(),
         response_type: match state.options.discard_response_bodies {
             true => ResponseType::None,
@@ -156,7 +159,8 @@ fn read_key<'js>(
         }
         "auth" => {
             let method = value.get::<Coerced<String>>()?.0;
-            if matches!(method.as_str(), "digest" | "ntlm") {
+            params.is_digest = method == "digest";
+            if method == "ntlm" {
                 let message = format!("the authentication method '{method}' is not supported");
                 return Err(Problem::Thrown(throw(ctx, &message)));
             }

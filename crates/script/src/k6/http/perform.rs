@@ -13,6 +13,7 @@ use super::{
     },
     arguments::{masked_url, parse, plain_url},
     cookies::{now_s, pairs},
+    digest,
     params::{Params, RequestCookie, ResponseType, set_header_if_absent},
 };
 
@@ -99,7 +100,10 @@ pub async fn perform(state: Rc<State>, exchange: Exchange) -> Finished {
     };
     let mut hops = Hops::new(&state, host, exchange);
     loop {
-        let outcome = hops.send().await;
+        let mut outcome = hops.send().await;
+        if hops.answer_challenge(&outcome) {
+            outcome = hops.send().await;
+        }
         match hops.redirect(&outcome) {
             Some(redirect) => {
                 if let Err(error) = hops.follow(redirect) {
@@ -165,7 +169,11 @@ impl<'a> Hops<'a> {
             let names: Vec<&str> = names.collect();
             set_header_if_absent(&mut headers, "Content-Encoding", &names.join(", "));
         }
-        let authorization = exchange.userinfo.as_ref().map(|(name, password)| {
+        let basic = exchange
+            .userinfo
+            .as_ref()
+            .filter(|_| !exchange.params.is_digest);
+        let authorization = basic.map(|(name, password)| {
             format!("Basic {}", STANDARD.encode(format!("{name}:{password}")))
         });
         Hops {
@@ -278,7 +286,7 @@ impl<'a> Hops<'a> {
         }
         let expected = self.exchange.params.expected.as_ref().map(|ranges| {
             let fits = |status: u16| ranges.iter().any(|r| (r.min..=r.max).contains(&status));
-            outcome.error.is_none() && fits(outcome.status)
+            outcome.error.is_none() && (fits(outcome.status) || self.is_challenge(outcome))
         });
         if let Some(is_expected) = expected {
             set(
@@ -309,6 +317,33 @@ impl<'a> Hops<'a> {
             values.push((metric::HTTP_REQ_FAILED, failed));
         }
         state.report(&tags, &values);
+    }
+
+    /// Whether this response only asks for digest authentication.
+    fn is_challenge(&self, outcome: &HttpOutcome) -> bool {
+        self.exchange.params.is_digest && self.authorization.is_none() && outcome.status == 401
+    }
+
+    /// Answers a request for digest authentication. Returns whether the request is sent again.
+    fn answer_challenge(&mut self, outcome: &HttpOutcome) -> bool {
+        if !self.is_challenge(outcome) {
+            return false;
+        }
+        let (Some((name, password)), Some(target), Some(header)) = (
+            self.exchange.userinfo.as_ref(),
+            codec::url::parse(&self.request.url),
+            header(outcome, "www-authenticate"),
+        ) else {
+            return false;
+        };
+        let mut random = [0; 16];
+        if getrandom::fill(&mut random).is_err() {
+            return false;
+        }
+        let nonce: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let request = (self.request.method.as_str(), target.path.as_str());
+        self.authorization = digest::authorization(header, (name, password), request, &nonce);
+        self.authorization.is_some()
     }
 
     /// Returns where a response redirects to, if it is followed.

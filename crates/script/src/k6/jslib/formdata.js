@@ -3,11 +3,13 @@
 const bytesOf = (data) => {
   if (typeof data === 'string') return new TextEncoder().encode(data);
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (ArrayBuffer.isView(data))
+    return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return new TextEncoder().encode(String(data));
 };
 
-const escapeName = (name) => String(name).replace(/"/g, '%22').replace(/\r/g, '%0D').replace(/\n/g, '%0A');
+const escapeName = (name) =>
+  String(name).replace(/"/g, '%22').replace(/\r/g, '%0D').replace(/\n/g, '%0A');
 
 export class FormData {
   #parts = [];
@@ -23,7 +25,8 @@ export class FormData {
     const fileName = filename ?? file.filename;
     let head = `Content-Disposition: form-data; name="${escapeName(name)}"`;
     if (fileName !== undefined) head += `; filename="${escapeName(fileName)}"`;
-    const type = file.content_type ?? (fileName === undefined ? undefined : 'application/octet-stream');
+    const type =
+      file.content_type ?? (fileName === undefined ? undefined : 'application/octet-stream');
     if (type !== undefined) head += `\r\nContent-Type: ${type}`;
     this.#parts.push([head, bytesOf(file.data)]);
   }

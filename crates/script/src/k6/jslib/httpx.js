@@ -18,14 +18,30 @@ export class Httpx {
     Object.assign(this, { baseURL, headers: { ...headers }, tags: { ...tags }, timeout });
   }
 
-  setBaseUrl(url) { this.baseURL = url; }
-  addHeader(name, value) { this.headers[name] = value; }
-  addHeaders(headers) { Object.assign(this.headers, headers); }
-  removeHeader(name) { delete this.headers[name]; }
-  clearHeader(name) { delete this.headers[name]; }
-  addTag(name, value) { this.tags[name] = value; }
-  addTags(tags) { Object.assign(this.tags, tags); }
-  setTimeout(timeout) { this.timeout = timeout; }
+  setBaseUrl(url) {
+    this.baseURL = url;
+  }
+  addHeader(name, value) {
+    this.headers[name] = value;
+  }
+  addHeaders(headers) {
+    Object.assign(this.headers, headers);
+  }
+  removeHeader(name) {
+    delete this.headers[name];
+  }
+  clearHeader(name) {
+    delete this.headers[name];
+  }
+  addTag(name, value) {
+    this.tags[name] = value;
+  }
+  addTags(tags) {
+    Object.assign(this.tags, tags);
+  }
+  setTimeout(timeout) {
+    this.timeout = timeout;
+  }
 
   #url(url) {
     return /^https?:\/\//.test(url) ? url : this.baseURL + url;
@@ -33,7 +49,11 @@ export class Httpx {
 
   #params(params) {
     const own = params ?? {};
-    const merged = { ...own, headers: { ...this.headers, ...own.headers }, tags: { ...this.tags, ...own.tags } };
+    const merged = {
+      ...own,
+      headers: { ...this.headers, ...own.headers },
+      tags: { ...this.tags, ...own.tags },
+    };
     const timeout = own.timeout ?? this.timeout;
     if (timeout !== undefined) merged.timeout = timeout;
     return merged;
@@ -45,14 +65,30 @@ export class Httpx {
   asyncRequest(method, url, body, params) {
     return http.asyncRequest(method, this.#url(url), body, this.#params(params));
   }
-  get(url, body, params) { return this.request('GET', url, null, params ?? body); }
-  head(url, body, params) { return this.request('HEAD', url, null, params ?? body); }
-  post(url, body, params) { return this.request('POST', url, body, params); }
-  put(url, body, params) { return this.request('PUT', url, body, params); }
-  patch(url, body, params) { return this.request('PATCH', url, body, params); }
-  delete(url, body, params) { return this.request('DELETE', url, body, params); }
-  del(url, body, params) { return this.request('DELETE', url, body, params); }
-  options(url, body, params) { return this.request('OPTIONS', url, body, params); }
+  get(url, body, params) {
+    return this.request('GET', url, null, params ?? body);
+  }
+  head(url, body, params) {
+    return this.request('HEAD', url, null, params ?? body);
+  }
+  post(url, body, params) {
+    return this.request('POST', url, body, params);
+  }
+  put(url, body, params) {
+    return this.request('PUT', url, body, params);
+  }
+  patch(url, body, params) {
+    return this.request('PATCH', url, body, params);
+  }
+  delete(url, body, params) {
+    return this.request('DELETE', url, body, params);
+  }
+  del(url, body, params) {
+    return this.request('DELETE', url, body, params);
+  }
+  options(url, body, params) {
+    return this.request('OPTIONS', url, body, params);
+  }
 
   batch(requests, params) {
     return http.batch(

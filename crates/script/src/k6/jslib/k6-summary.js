@@ -40,7 +40,10 @@ export function humanizeValue(value, metric, unit) {
 }
 
 const escapeXml = (text) =>
-  String(text).replace(/[<>&'"]/g, (c) => ({ '<': '&lt;', '>': '&gt;', '&': '&amp;', "'": '&apos;', '"': '&quot;' })[c]);
+  String(text).replace(
+    /[<>&'"]/g,
+    (c) => ({ '<': '&lt;', '>': '&gt;', '&': '&amp;', "'": '&apos;', '"': '&quot;' })[c],
+  );
 
 export function jUnit(data, options = {}) {
   const cases = [];
@@ -53,7 +56,9 @@ export function jUnit(data, options = {}) {
         cases.push(`<testcase name="${title}" classname="${classname}" />`);
       } else {
         failures++;
-        cases.push(`<testcase name="${title}" classname="${classname}"><failure message="failed" /></testcase>`);
+        cases.push(
+          `<testcase name="${title}" classname="${classname}"><failure message="failed" /></testcase>`,
+        );
       }
     }
   }

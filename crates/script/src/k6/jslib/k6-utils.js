@@ -34,14 +34,16 @@ export function findBetween(content, left, right, repeat = false) {
     if (!repeat) break;
     from = end + right.length;
   }
-  return repeat ? found : found[0] ?? null;
+  return repeat ? found : (found[0] ?? null);
 }
 
 // Returns stages whose targets follow a bell curve. A sixth of the time is before it, and a sixth
 // after it.
 export function normalDistributionStages(maxVus, durationSeconds, numberOfStages = 10) {
   const density = (x) => Math.exp((x * x) / -2);
-  const stages = [{ duration: `${Math.ceil(durationSeconds / 6)}s`, target: Math.round(maxVus * density(-2)) }];
+  const stages = [
+    { duration: `${Math.ceil(durationSeconds / 6)}s`, target: Math.round(maxVus * density(-2)) },
+  ];
   for (let i = 1; i <= numberOfStages; i++) {
     stages.push({
       duration: `${Math.ceil((4 * durationSeconds) / (6 * numberOfStages))}s`,

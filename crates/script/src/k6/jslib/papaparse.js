@@ -5,7 +5,9 @@ const DELIMITERS = [',', '\t', '|', ';'];
 function guessDelimiter(text) {
   const line = text.split(/\r?\n/).find((l) => l !== '') ?? '';
   const count = (delimiter) => line.split(delimiter).length;
-  return DELIMITERS.reduce((best, delimiter) => (count(delimiter) > count(best) ? delimiter : best));
+  return DELIMITERS.reduce((best, delimiter) =>
+    count(delimiter) > count(best) ? delimiter : best,
+  );
 }
 
 function readRows(text, delimiter, comments, errors) {
@@ -13,8 +15,15 @@ function readRows(text, delimiter, comments, errors) {
   let row = [];
   let field = '';
   let at = 0;
-  const endField = () => { row.push(field); field = ''; };
-  const endRow = () => { endField(); rows.push(row); row = []; };
+  const endField = () => {
+    row.push(field);
+    field = '';
+  };
+  const endRow = () => {
+    endField();
+    rows.push(row);
+    row = [];
+  };
   while (at < text.length) {
     if (comments && row.length === 0 && field === '' && text.startsWith(comments, at)) {
       const end = text.indexOf('\n', at);
@@ -28,7 +37,13 @@ function readRows(text, delimiter, comments, errors) {
       for (;;) {
         const quote = text.indexOf('"', end);
         if (quote === -1) {
-          errors.push({ type: 'Quotes', code: 'MissingQuotes', message: 'Quoted field unterminated', row: rows.length, index: at });
+          errors.push({
+            type: 'Quotes',
+            code: 'MissingQuotes',
+            message: 'Quoted field unterminated',
+            row: rows.length,
+            index: at,
+          });
           quoted += text.slice(end);
           end = text.length;
           break;
@@ -41,8 +56,16 @@ function readRows(text, delimiter, comments, errors) {
       }
       field = quoted;
       at = end;
-      if (at >= text.length || text.startsWith(delimiter, at) || text[at] === '\n' || text[at] === '\r') {
-        if (field === '' && at < text.length && text.startsWith(delimiter, at)) { endField(); at += delimiter.length; }
+      if (
+        at >= text.length ||
+        text.startsWith(delimiter, at) ||
+        text[at] === '\n' ||
+        text[at] === '\r'
+      ) {
+        if (field === '' && at < text.length && text.startsWith(delimiter, at)) {
+          endField();
+          at += delimiter.length;
+        }
         continue;
       }
     } else if (text.startsWith(delimiter, at)) {
@@ -82,17 +105,27 @@ export function parse(input, config = {}) {
   const errors = [];
   const delimiter = config.delimiter || guessDelimiter(text);
   const comments = config.comments === true ? '#' : config.comments;
-  let rows = readRows(text, delimiter, comments, errors).filter((row) => !isSkipped(row, config.skipEmptyLines));
+  let rows = readRows(text, delimiter, comments, errors).filter(
+    (row) => !isSkipped(row, config.skipEmptyLines),
+  );
   if (config.preview > 0) rows = rows.slice(0, config.preview + (config.header ? 1 : 0));
   const isTyped = (name) => {
     const dynamic = config.dynamicTyping;
-    return typeof dynamic === 'function' ? dynamic(name) : dynamic === true || Boolean(dynamic?.[name]);
+    return typeof dynamic === 'function'
+      ? dynamic(name)
+      : dynamic === true || Boolean(dynamic?.[name]);
   };
   const convert = (value, name) => {
     const own = config.transform ? config.transform(value, name) : value;
     return isTyped(name) ? typed(own) : own;
   };
-  const meta = { delimiter, linebreak: text.includes('\r\n') ? '\r\n' : '\n', aborted: false, truncated: false, cursor: text.length };
+  const meta = {
+    delimiter,
+    linebreak: text.includes('\r\n') ? '\r\n' : '\n',
+    aborted: false,
+    truncated: false,
+    cursor: text.length,
+  };
   if (!config.header) {
     return { data: rows.map((row) => row.map((value, i) => convert(value, i))), errors, meta };
   }
@@ -120,7 +153,8 @@ export function unparse(input, config = {}) {
   const newline = config.newline ?? '\r\n';
   const quoted = (value) => {
     const text = value === null || value === undefined ? '' : String(value);
-    const needs = config.quotes === true || text.includes(delimiter) || /["\r\n]|^\s|\s$/.test(text);
+    const needs =
+      config.quotes === true || text.includes(delimiter) || /["\r\n]|^\s|\s$/.test(text);
     return needs ? `"${text.replace(/"/g, '""')}"` : text;
   };
   const given = typeof input === 'string' ? JSON.parse(input) : input;

@@ -436,3 +436,39 @@ fn encoded_bodies_are_decoded() {
     assert_eq!(logs[0], "Info packed source=console");
     assert_eq!(logs.last().unwrap(), "Info 1701 source=console");
 }
+
+#[test]
+fn digest_authentication_takes_two_requests() {
+    let fixture = Fixture::new(
+        "import http from 'k6/http';
+        export default function () {
+            console.log(http.get('http://u:p@a.test/x?y', { auth: 'digest' }).status);
+            try { http.get('http://u:p@a.test/', { auth: 'ntlm' }); } catch (e) { console.log(e.message); }
+        }",
+    );
+    fixture.answer(|request| match header(request, "Authorization").as_str() {
+        "" => status(
+            401,
+            &[(
+                "WWW-Authenticate",
+                "Digest realm=\"r\", nonce=\"n\", qop=\"auth\"",
+            )],
+        ),
+        _ => ok(""),
+    });
+    fixture.complete();
+    assert_eq!(
+        fixture.logs(),
+        [
+            "Info 200 source=console",
+            "Info the authentication method 'ntlm' is not supported source=console"
+        ]
+    );
+    let sent = fixture.host.sent.borrow();
+    assert!(header(&sent[1], "Authorization").starts_with("Digest username=\"u\", realm=\"r\""));
+    assert!(header(&sent[1], "Authorization").contains("uri=\"/x?y\""));
+    assert_eq!(
+        fixture.samples("http_req_failed", &["status"]),
+        ["0 status=401", "0 status=200"]
+    );
+}
