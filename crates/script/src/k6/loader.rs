@@ -14,7 +14,7 @@ use super::{
     errors::throw,
     names,
     shared::{Source, SourceError, SourceKind},
-    state::State,
+    state::{Stage, State},
     surface,
 };
 use crate::js::{
@@ -34,6 +34,10 @@ impl Resolver for Modules {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> Result<String> {
+        if self.0.stage.get() == Stage::Running {
+            let message = "import() is not supported: import the module at the top of the file";
+            return Err(throw(ctx, message));
+        }
         // The script itself is imported by its full name.
         if name == self.0.shared.main {
             return Ok(name.to_owned());

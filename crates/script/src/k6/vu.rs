@@ -248,6 +248,10 @@ impl Vu {
         self: &Rc<Self>,
         run: impl FnOnce(&Rc<Vu>, &Ctx<'_>) -> rquickjs::Result<R> + 'static,
     ) -> Result<R, CallError> {
+        if self.is_running.get() {
+            let message = "a virtual user cannot run two functions at once";
+            return Err(CallError::Failed(ScriptError::new(message)));
+        }
         let vu = Rc::clone(self);
         self.state.waiter.reset();
         self.state.begin_stretch();
@@ -316,6 +320,11 @@ impl Vu {
             self.enter_scenario(ctx, iteration)?;
         }
         let in_vu = iteration.info.in_vu;
+        for (name, value) in [("vu", state.id.test), ("iter", in_vu)] {
+            if state.has_system_tag(name) {
+                state.tags.borrow_mut().set(name, &value.to_string());
+            }
+        }
         *state.iteration.borrow_mut() = iteration.info.clone();
         ctx.globals().set("__ITER", in_vu as f64)?;
         if !state.options.no_cookies_reset {

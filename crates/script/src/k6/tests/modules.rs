@@ -147,6 +147,48 @@ fn common_js_scripts_and_standard_input_run() {
 }
 
 #[test]
+fn modules_are_not_imported_during_iterations() {
+    let fixture = Fixture::with_files(
+        &[
+            ("a.js", "export default () => import('./b.js');"),
+            ("b.js", "export default 1;"),
+        ],
+        Settings::default(),
+    );
+    match fixture.run() {
+        Ended::Failed(error) => assert_eq!(
+            error.message,
+            "Uncaught (in promise) GoError: import() is not supported: import the module at the \
+             top of the file"
+        ),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_vu_runs_one_iteration_at_a_time() {
+    let fixture = Fixture::new("export default function () {}");
+    block_on(async {
+        let vu = fixture.vu(1).await;
+        let mut first = Box::pin(vu.run(iteration(0)));
+        assert_eq!(vu.run(iteration(1)).await, Ended::Completed);
+        assert_eq!(first.as_mut().await, Ended::Completed);
+    });
+    let fixture =
+        Fixture::new("import { sleep } from 'k6'; export default function () { sleep(1); }");
+    block_on(async {
+        let vu = fixture.vu(1).await;
+        let own = vu.clone();
+        let first = tokio::task::spawn_local(async move { own.run(iteration(0)).await });
+        while fixture.host.in_flight.get() == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(matches!(vu.run(iteration(1)).await, Ended::Failed(_)));
+        assert_eq!(first.await.unwrap(), Ended::Completed);
+    });
+}
+
+#[test]
 fn shared_arrays_are_created_once_and_cannot_be_changed() {
     let fixture = Fixture::new(
         "import { SharedArray } from 'k6/data';
