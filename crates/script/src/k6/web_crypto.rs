@@ -1,30 +1,57 @@
-//! The global `crypto`: random values and hashes of WebCrypto.
+//! The global `crypto`: random values, hashes and message authentication codes of WebCrypto.
 
 use rquickjs::{
-    ArrayBuffer, Coerced, Ctx, Exception, Object, Promise, Result, Value as Js, prelude::Func,
+    ArrayBuffer, Class, Coerced, Ctx, Exception, Object, Promise, Result, Value as Js,
+    class::{JsClass, Readable},
+    function::Constructor,
+    object::Accessor,
+    prelude::Func,
 };
 
 use super::{
     encoding::{View, bytes_of},
     errors::throw,
 };
-use crate::js::{edge::write_bytes, hashes};
+use crate::js::{
+    edge::{Native, write_bytes},
+    hashes,
+};
 
 /// Maximum number of random bytes of one call, in the standard.
 const MOST_RANDOM: usize = 65_536;
 
 /// Functions of `crypto.subtle` that are not supported.
-const NOT_SUPPORTED: [&str; 9] = [
+const NOT_SUPPORTED: [&str; 6] = [
     "decrypt",
     "deriveBits",
     "deriveKey",
     "encrypt",
     "exportKey",
     "generateKey",
-    "importKey",
-    "sign",
-    "verify",
 ];
+
+/// A key for message authentication codes.
+struct HmacKey {
+    hash: String,
+    key: Vec<u8>,
+}
+
+type Key<'js> = Class<'js, Native<HmacKey>>;
+
+impl<'js> JsClass<'js> for Native<HmacKey> {
+    const NAME: &'static str = "CryptoKey";
+    type Mutable = Readable;
+
+    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
+        let prototype = Object::new(ctx.clone())?;
+        prototype.prop("type", Accessor::from(|| "secret").enumerable())?;
+        Ok(Some(prototype))
+    }
+
+    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
+        Ok(None)
+    }
+}
 
 /// Defines `crypto`.
 pub fn define<'js>(ctx: &Ctx<'js>) -> Result<()> {
@@ -33,6 +60,9 @@ pub fn define<'js>(ctx: &Ctx<'js>) -> Result<()> {
     crypto.set("randomUUID", Func::from(random_uuid))?;
     let subtle = Object::new(ctx.clone())?;
     subtle.set("digest", Func::from(digest))?;
+    subtle.set("importKey", Func::from(import_key))?;
+    subtle.set("sign", Func::from(sign))?;
+    subtle.set("verify", Func::from(verify))?;
     for name in NOT_SUPPORTED {
         let refuse = move |ctx: Ctx<'js>| -> Result<()> {
             let message = format!("crypto.subtle.{name}() is not supported: use k6/crypto");
@@ -81,25 +111,114 @@ fn random_uuid(ctx: Ctx<'_>) -> Result<String> {
     Ok(parts.join("-"))
 }
 
-fn digest<'js>(ctx: Ctx<'js>, algorithm: Js<'js>, data: Js<'js>) -> Result<Promise<'js>> {
+/// Returns a promise that a result has settled already.
+fn settled<'js>(
+    ctx: &Ctx<'js>,
+    result: std::result::Result<Js<'js>, String>,
+) -> Result<Promise<'js>> {
     let (promise, resolve, reject) = ctx.promise()?;
-    let name = match algorithm.as_object() {
-        Some(object) => object.get::<_, Coerced<String>>("name")?.0,
-        None => algorithm.get::<Coerced<String>>()?.0,
-    };
-    let name = name.to_lowercase().replace('-', "");
-    let digest = match name.as_str() {
-        "sha1" | "sha256" | "sha384" | "sha512" => hashes::digest(&name, &bytes_of(&ctx, &data)?),
-        _ => None,
-    };
-    match digest {
-        Some(digest) => resolve.call::<_, ()>((ArrayBuffer::new(ctx, digest)?.into_value(),))?,
-        None => {
-            let message = format!("the hash {name} is not supported");
-            let error = Exception::from_message(ctx, &message)?;
+    match result {
+        Ok(value) => resolve.call::<_, ()>((value,))?,
+        Err(message) => {
+            let error = Exception::from_message(ctx.clone(), &message)?;
             error.as_object().set("name", "NotSupportedError")?;
             reject.call::<_, ()>((error.into_object(),))?;
         }
     }
     Ok(promise)
+}
+
+/// Returns the name of a hash as `hashes` has it. An algorithm is a text or has a `name`.
+fn hash_name(algorithm: &Js<'_>) -> Result<std::result::Result<String, String>> {
+    let name = match algorithm.as_object() {
+        Some(object) => object.get::<_, Coerced<String>>("name")?.0,
+        None => algorithm.get::<Coerced<String>>()?.0,
+    };
+    Ok(match name.to_uppercase().as_str() {
+        "SHA-1" | "SHA-256" | "SHA-384" | "SHA-512" => Ok(name.to_lowercase().replace('-', "")),
+        _ => Err(format!("the algorithm {name} is not supported")),
+    })
+}
+
+fn digest<'js>(ctx: Ctx<'js>, algorithm: Js<'js>, data: Js<'js>) -> Result<Promise<'js>> {
+    let content = bytes_of(&ctx, &data)?;
+    let digest = match hash_name(&algorithm)? {
+        Ok(name) => Ok(hashes::digest(&name, &content).unwrap_or_default()),
+        Err(message) => Err(message),
+    };
+    let buffer = digest.map(|digest| ArrayBuffer::new(ctx.clone(), digest));
+    match buffer {
+        Ok(buffer) => settled(&ctx, Ok(buffer?.into_value())),
+        Err(message) => settled(&ctx, Err(message)),
+    }
+}
+
+/// Imports a key. Only raw keys for HMAC are supported.
+fn import_key<'js>(
+    ctx: Ctx<'js>,
+    format: Coerced<String>,
+    data: Js<'js>,
+    algorithm: Js<'js>,
+) -> Result<Promise<'js>> {
+    let object = algorithm.as_object();
+    let name = match object {
+        Some(object) => object.get::<_, Coerced<String>>("name")?.0,
+        None => algorithm.get::<Coerced<String>>()?.0,
+    };
+    let Some(object) = object.filter(|_| name.eq_ignore_ascii_case("hmac") && format.0 == "raw")
+    else {
+        let message = format!(
+            "crypto.subtle.importKey() supports only raw keys for HMAC, not {} keys for {name}",
+            format.0
+        );
+        return settled(&ctx, Err(message));
+    };
+    match hash_name(&object.get("hash")?)? {
+        Ok(hash) => {
+            let key = HmacKey {
+                hash,
+                key: bytes_of(&ctx, &data)?,
+            };
+            let key = Class::instance(ctx.clone(), Native(key))?;
+            settled(&ctx, Ok(key.into_value()))
+        }
+        Err(message) => settled(&ctx, Err(message)),
+    }
+}
+
+fn code(ctx: &Ctx<'_>, key: &Js<'_>, data: &Js<'_>) -> Result<Vec<u8>> {
+    let Some(key) = key.as_object().and_then(Key::from_object) else {
+        return Err(Exception::throw_type(ctx, "a key for HMAC is needed"));
+    };
+    let content = data_bytes(ctx, data)?;
+    let key = key.borrow();
+    Ok(hashes::hmac(&key.0.hash, &key.0.key, &content).unwrap_or_default())
+}
+
+fn data_bytes(ctx: &Ctx<'_>, data: &Js<'_>) -> Result<Vec<u8>> {
+    match View::new(data)? {
+        Some(view) => Ok(view.bytes()),
+        None => {
+            let message = "the data must be an ArrayBuffer or a view of one";
+            Err(Exception::throw_type(ctx, message))
+        }
+    }
+}
+
+fn sign<'js>(ctx: Ctx<'js>, _: Js<'js>, key: Js<'js>, data: Js<'js>) -> Result<Promise<'js>> {
+    let code = code(&ctx, &key, &data)?;
+    let buffer = ArrayBuffer::new(ctx.clone(), code)?;
+    settled(&ctx, Ok(buffer.into_value()))
+}
+
+fn verify<'js>(
+    ctx: Ctx<'js>,
+    _: Js<'js>,
+    key: Js<'js>,
+    signature: Js<'js>,
+    data: Js<'js>,
+) -> Result<Promise<'js>> {
+    let is_valid = code(&ctx, &key, &data)? == data_bytes(&ctx, &signature)?;
+    let value = Js::new_bool(ctx.clone(), is_valid);
+    settled(&ctx, Ok(value))
 }

@@ -147,6 +147,56 @@ fn common_js_scripts_and_standard_input_run() {
 }
 
 #[test]
+fn remote_modules_are_downloaded_once_and_open_no_files() {
+    let count = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let own = count.clone();
+    let settings = Settings {
+        fetch: Some(std::sync::Arc::new(move |url: &str| {
+            own.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            match url {
+                "https://a.test/lib/x.js" => Ok(b"import { y } from '../y.js';\nexport const x = y + 1;\nexport let error; try { open('./z') } catch (e) { error = e.message; }".to_vec()),
+                "https://a.test/y.js" => Ok(b"export const y = 1;".to_vec()),
+                _ => Err(format!("{url}: 404")),
+            }
+        })),
+        ..Settings::default()
+    };
+    let script = "import { x, error } from 'https://a.test/lib/x.js';
+        export default () => { console.log(x, error); }";
+    let fixture = Fixture::with_files(&[("a.js", script)], settings);
+    fixture.complete();
+    assert_eq!(
+        fixture.logs(),
+        [
+            "Info 2 `https://a.test/lib/x.js` is on another host, so it cannot open local files source=console"
+        ]
+    );
+    assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 2);
+    let files = fixture.script.files();
+    assert!(files.iter().any(|file| file.name == "https://a.test/y.js"));
+}
+
+#[test]
+fn base_mode_has_no_typescript_and_no_global() {
+    let settings = || Settings {
+        is_base: true,
+        ..Settings::default()
+    };
+    let fixture = Fixture::with_files(
+        &[(
+            "a.js",
+            "export default () => { console.log(typeof global); };",
+        )],
+        settings(),
+    );
+    fixture.complete();
+    assert_eq!(fixture.logs(), ["Info undefined source=console"]);
+    let folder = super::fixture::Folder::new(&[("a.ts", "const n: number = 1;")]);
+    let problems = crate::k6::Script::load(&folder.0.join("a.ts"), settings());
+    assert!(problems.err().unwrap()[0].contains("a.ts:1:"));
+}
+
+#[test]
 fn modules_are_not_imported_during_iterations() {
     let fixture = Fixture::with_files(
         &[
@@ -316,6 +366,11 @@ fn encodings_and_hashes_have_their_known_values() {
                 const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode('abc'));
                 console.log(crypto_.hexEncode(digest).slice(0, 16), crypto.randomUUID().length, crypto.getRandomValues(new Uint32Array(3)).length);
                 console.log(new TextDecoder().decode(new TextEncoder().encode('täxt')), new TextEncoder().encode('ä').length);
+                const key = await crypto.subtle.importKey('raw', new TextEncoder().encode('key'), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+                const text = new TextEncoder().encode('The quick brown fox jumps over the lazy dog');
+                const mac = await crypto.subtle.sign('HMAC', key, text);
+                console.log(crypto_.hexEncode(mac).slice(0, 16), await crypto.subtle.verify('HMAC', key, mac, text), await crypto.subtle.verify('HMAC', key, new Uint8Array(32), text));
+                try { await crypto.subtle.importKey('pkcs8', text, { name: 'ECDSA' }) } catch (e) { console.log(e.name, e.message); }
                 try { createHash('nope') } catch (e) { console.log(e.message); }
             }"
         ),
@@ -325,6 +380,8 @@ fn encodings_and_hashes_have_their_known_values() {
             "a9993e364706816aba3e25717850c26c9cd0d89d 20 5 617a",
             "ba7816bf8f01cfea 36 3",
             "täxt 2",
+            "f7bc83f430538424 true false",
+            "NotSupportedError crypto.subtle.importKey() supports only raw keys for HMAC, not pkcs8 keys for ECDSA",
             "invalid algorithm: nope",
         ]
     );
