@@ -11,6 +11,7 @@ use k6::{
         flags::RunFlags,
         settings::{CompatibilityMode, Settings},
     },
+    output::OutputSpec,
     scenario::arrivals::ArrivalSchedule,
 };
 use plan::units::SECOND;
@@ -18,7 +19,13 @@ use script::k6::Script;
 use session::{Job, SharedMessageSink, exit, inputs, live};
 
 use crate::{
-    lifecycle, logger::Logger, observer::K6Observer, plan_of, shared::Shared, unsupported,
+    lifecycle,
+    logger::Logger,
+    observer::K6Observer,
+    outputs::Outputs,
+    plan_of,
+    shared::{Opened, Parts, Shared},
+    unsupported,
 };
 
 /// Exit code of k6 for wrong usage and for a script that does not exist.
@@ -158,10 +165,33 @@ fn prepare(
         let code = INVALID_CONFIG;
         return Err(Refused { code, lines });
     }
-    let shared = Shared::new(script, consolidated, settings, plan, logger.clone());
-    let shared = shared.map_err(|error| invalid(&error))?;
+    let outputs = outputs(&settings, options, sink).map_err(|error| invalid(&error))?;
+    let parts = Parts {
+        script,
+        consolidated,
+        settings,
+        plan,
+        logger: logger.clone(),
+        outputs,
+    };
+    let shared = Shared::new(parts).map_err(|error| invalid(&error))?;
     let ready = ready(&shared, &flags.script, sink)?;
     Ok((shared, ready))
+}
+
+fn outputs(
+    settings: &Settings,
+    options: &Options,
+    sink: &SharedMessageSink,
+) -> Result<Opened, String> {
+    let given = settings.out.iter().flatten();
+    let specs = given.map(|text| OutputSpec::parse(text, &variable));
+    let specs: Vec<OutputSpec> = specs.collect::<Result<_, String>>()?;
+    let tags = options.enabled_system_tags();
+    Ok(Opened {
+        outputs: Outputs::open(&specs, &tags, sink)?,
+        names: specs.iter().map(OutputSpec::description).collect(),
+    })
 }
 
 fn load(flags: &RunFlags, settings: &Settings) -> Result<Arc<Script>, Refused> {

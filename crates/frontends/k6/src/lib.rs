@@ -14,6 +14,7 @@ mod http;
 mod lifecycle;
 mod logger;
 mod observer;
+mod outputs;
 mod plan_of;
 mod progress;
 mod result;

@@ -298,6 +298,7 @@ impl Run {
                 return;
             }
             self.gauges();
+            self.host.samples.outputs.borrow_mut().flush();
             let elapsed_ns = next_ns - base_ns;
             if elapsed_ns > 0 && elapsed_ns.is_multiple_of(THRESHOLDS_NS) {
                 result::evaluate_during_run(&self, elapsed_ns);

@@ -7,7 +7,7 @@ use k6::{
     options::settings::SummaryMode,
     summary::{Summary, SummaryState, number::TimeUnit},
 };
-use script::k6::SummaryOutput;
+use script::k6::{Level, SummaryOutput};
 
 use crate::lifecycle::Run;
 
@@ -45,6 +45,9 @@ pub async fn conclude(run: &Rc<Run>) {
             .crossed_text()
     };
     let mode = shared.settings.summary_mode.unwrap_or(SummaryMode::Compact);
+    for line in run.host.samples.outputs.take().finish() {
+        run.host.log(Level::Error, &line, &[]);
+    }
     let made = make(run, mode, duration_ns);
     let mut outputs = match mode {
         SummaryMode::Disabled => None,

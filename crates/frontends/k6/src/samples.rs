@@ -1,28 +1,33 @@
 //! Receives the samples of a worker.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, sync::Arc};
 
 use k6::{
     aggregate::Aggregator,
     metric::{MetricId, SampleSink},
     options::settings::SummaryMode,
+    output::json::Sample,
     tags::Tags,
 };
 
-use crate::shared::Shared;
+use crate::{outputs::Outputs, shared::Shared};
 
 /// The samples of a run.
 pub struct Samples {
     pub aggregator: RefCell<Aggregator>,
+    pub outputs: RefCell<Outputs>,
+    shared: Arc<Shared>,
 }
 
 impl Samples {
-    pub fn new(shared: &Shared) -> Samples {
+    pub fn new(shared: &Arc<Shared>) -> Samples {
         let is_full = shared.settings.summary_mode == Some(SummaryMode::Full);
         let selections = shared.thresholds.selections();
         let aggregator = Aggregator::new(&shared.registry, &selections, is_full);
         Samples {
             aggregator: RefCell::new(aggregator),
+            outputs: RefCell::new(shared.take_outputs()),
+            shared: Arc::clone(shared),
         }
     }
 }
@@ -30,5 +35,19 @@ impl Samples {
 impl SampleSink for Samples {
     fn add(&self, wall_ns: i64, tags: &Tags, values: &[(MetricId, f64)]) {
         self.aggregator.borrow_mut().add(wall_ns, tags, values);
+        let mut outputs = self.outputs.borrow_mut();
+        if outputs.is_empty() {
+            return;
+        }
+        for (metric, value) in values {
+            let sample = Sample {
+                wall_ns,
+                metric: *metric,
+                value: *value,
+                tags,
+                metadata: &[],
+            };
+            outputs.push(&sample, &self.shared.registry, &self.shared.thresholds);
+        }
     }
 }

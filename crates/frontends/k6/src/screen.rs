@@ -109,7 +109,7 @@ fn terminal_columns() -> usize {
 impl Observer for Screen<'_> {
     fn started(&mut self, _: &Run) {
         if !self.is_quiet() {
-            let block = start_block(self.script, &[], &self.shared.plan);
+            let block = start_block(self.script, &self.shared.output_names, &self.shared.plan);
             self.sink.out(&block);
         }
     }

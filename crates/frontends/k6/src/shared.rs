@@ -13,7 +13,7 @@ use k6::{
 };
 use script::k6::{Script, VuOptions};
 
-use crate::{logger::Logger, progress::Progress, result::RunResult};
+use crate::{logger::Logger, outputs::Outputs, progress::Progress, result::RunResult};
 
 /// A test, and the state of its run.
 pub struct Shared {
@@ -29,7 +29,26 @@ pub struct Shared {
     pub thresholds: ThresholdSet,
     pub progress: Progress,
     pub logger: Logger,
+    /// Descriptions of the outputs.
+    pub output_names: Vec<String>,
+    outputs: Mutex<Outputs>,
     outcome: Mutex<Outcome>,
+}
+
+/// What a test is put together from.
+pub struct Parts {
+    pub script: Arc<Script>,
+    pub consolidated: Consolidated,
+    pub settings: Settings,
+    pub plan: Plan,
+    pub logger: Logger,
+    pub outputs: Opened,
+}
+
+/// Outputs of samples, with their descriptions.
+pub struct Opened {
+    pub outputs: Outputs,
+    pub names: Vec<String>,
 }
 
 /// Results of a run that are not in its record.
@@ -45,13 +64,15 @@ pub struct Outcome {
 
 impl Shared {
     /// Puts a test together. Fails if thresholds are not valid.
-    pub fn new(
-        script: Arc<Script>,
-        consolidated: Consolidated,
-        settings: Settings,
-        plan: Plan,
-        logger: Logger,
-    ) -> Result<Arc<Shared>, String> {
+    pub fn new(parts: Parts) -> Result<Arc<Shared>, String> {
+        let Parts {
+            script,
+            consolidated,
+            settings,
+            plan,
+            logger,
+            outputs,
+        } = parts;
         let registry = script.metrics();
         let trend_stats = consolidated.trend_stats();
         let options = consolidated.options;
@@ -71,12 +92,20 @@ impl Shared {
             settings,
             plan,
             logger,
+            output_names: outputs.names,
+            outputs: Mutex::new(outputs.outputs),
             outcome: Mutex::default(),
         }))
     }
 
     pub fn outcome(&self) -> MutexGuard<'_, Outcome> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the outputs, for the worker.
+    pub fn take_outputs(&self) -> Outputs {
+        let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *outputs)
     }
 
     /// Notes why the run ends. The first reason stays.
