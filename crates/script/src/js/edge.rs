@@ -76,6 +76,33 @@ impl<'js, T: 'static> Trace<'js> for Native<T> {
     fn trace<'a>(&self, _: Tracer<'a, 'js>) {}
 }
 
+/// Makes a Rust type the content of a JavaScript class: `(Type, "Name", fill)`, where `fill` adds
+/// the methods to the prototype.
+macro_rules! native_class {
+    ($content:ty, $name:literal, $fill:expr) => {
+        impl<'js> rquickjs::class::JsClass<'js> for $crate::js::edge::Native<$content> {
+            const NAME: &'static str = $name;
+            type Mutable = rquickjs::class::Readable;
+
+            fn prototype(
+                ctx: &rquickjs::Ctx<'js>,
+            ) -> rquickjs::Result<Option<rquickjs::Object<'js>>> {
+                let prototype = rquickjs::Object::new(ctx.clone())?;
+                let fill: fn(&rquickjs::Object<'js>) -> rquickjs::Result<()> = $fill;
+                fill(&prototype)?;
+                Ok(Some(prototype))
+            }
+
+            fn constructor(
+                _: &rquickjs::Ctx<'js>,
+            ) -> rquickjs::Result<Option<rquickjs::function::Constructor<'js>>> {
+                Ok(None)
+            }
+        }
+    };
+}
+pub(crate) use native_class;
+
 /// Bytecode of a module that this process compiled.
 pub struct Code(Vec<u8>);
 

@@ -128,7 +128,7 @@ fn group<'js>(
 }
 
 fn sleep(ctx: &Ctx<'_>, state: &State, seconds: f64) -> Result<()> {
-    // While the script is loaded, there is no time to wait in.
+    // While the script is loaded, `sleep` has no clock to wait on.
     let Some(host) = &state.host else {
         return Ok(());
     };

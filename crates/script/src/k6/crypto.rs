@@ -8,13 +8,15 @@ use base64::{
 };
 use rquickjs::{
     ArrayBuffer, Class, Coerced, Ctx, Object, Result, Value as Js,
-    class::{JsClass, Readable},
-    function::Constructor,
     prelude::{Func, Opt, This},
 };
 
 use super::{encoding::bytes_of, errors::throw};
-use crate::js::{edge::Native, hashes, values::text_to_js};
+use crate::js::{
+    edge::{Native, native_class},
+    hashes,
+    values::text_to_js,
+};
 
 /// Hashes with a function of their own.
 const HASHES: [&str; 7] = [
@@ -40,36 +42,29 @@ struct Hasher {
     content: RefCell<Vec<u8>>,
 }
 
-type Instance<'js> = Class<'js, Native<Hasher>>;
+type HasherInstance<'js> = Class<'js, Native<Hasher>>;
 
-impl<'js> JsClass<'js> for Native<Hasher> {
-    const NAME: &'static str = "Hasher";
-    type Mutable = Readable;
+native_class!(Hasher, "Hasher", add_methods);
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        let update = |ctx: Ctx<'js>, this: This<Instance<'js>>, data: Js<'js>| -> Result<()> {
-            let bytes = bytes_of(&ctx, &data)?;
-            this.0.borrow().0.content.borrow_mut().extend(bytes);
-            Ok(())
+/// Adds the methods to the prototype.
+fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
+    let update = |ctx: Ctx<'js>, this: This<HasherInstance<'js>>, data: Js<'js>| -> Result<()> {
+        let bytes = bytes_of(&ctx, &data)?;
+        this.0.borrow().0.content.borrow_mut().extend(bytes);
+        Ok(())
+    };
+    prototype.set("update", Func::from(update))?;
+    let digest = |ctx: Ctx<'js>, this: This<HasherInstance<'js>>, output: Opt<Js<'js>>| {
+        let this = this.0.borrow();
+        let (hasher, content) = (&this.0, this.0.content.borrow());
+        let digest = match &hasher.key {
+            Some(key) => hashes::hmac(&hasher.algorithm, key, &content),
+            None => hashes::digest(&hasher.algorithm, &content),
         };
-        prototype.set("update", Func::from(update))?;
-        let digest = |ctx: Ctx<'js>, this: This<Instance<'js>>, output: Opt<Js<'js>>| {
-            let this = this.0.borrow();
-            let (hasher, content) = (&this.0, this.0.content.borrow());
-            let digest = match &hasher.key {
-                Some(key) => hashes::hmac(&hasher.algorithm, key, &content),
-                None => hashes::digest(&hasher.algorithm, &content),
-            };
-            encoded(&ctx, digest.unwrap_or_default(), output.0)
-        };
-        prototype.set("digest", Func::from(digest))?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
+        encoded(&ctx, digest.unwrap_or_default(), output.0)
+    };
+    prototype.set("digest", Func::from(digest))?;
+    Ok(())
 }
 
 /// Creates the module.
@@ -124,7 +119,11 @@ fn check_algorithm(ctx: &Ctx<'_>, name: &str) -> Result<()> {
     Err(throw(ctx, &format!("invalid algorithm: {name}")))
 }
 
-fn hasher<'js>(ctx: &Ctx<'js>, algorithm: String, key: Option<Vec<u8>>) -> Result<Instance<'js>> {
+fn hasher<'js>(
+    ctx: &Ctx<'js>,
+    algorithm: String,
+    key: Option<Vec<u8>>,
+) -> Result<HasherInstance<'js>> {
     check_algorithm(ctx, &algorithm)?;
     let hasher = Hasher {
         algorithm,

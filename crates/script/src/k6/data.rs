@@ -19,7 +19,7 @@ use crate::js::edge::Native;
 /// Elements of a shared array as JSON.
 pub struct SharedArray(Arc<Vec<Box<str>>>);
 
-type Instance<'js> = Class<'js, Native<SharedArray>>;
+type ArrayInstance<'js> = Class<'js, Native<SharedArray>>;
 
 /// Creates the module.
 pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
@@ -107,7 +107,7 @@ impl<'js> JsClass<'js> for Native<SharedArray> {
         match property(this, ctx, &atom)? {
             Some(value) => Ok(value),
             None => {
-                let prototype = Instance::prototype(ctx)?;
+                let prototype = ArrayInstance::prototype(ctx)?;
                 match prototype {
                     Some(prototype) => prototype.get(atom),
                     None => Ok(Js::new_undefined(ctx.clone())),
@@ -141,7 +141,7 @@ impl<'js> JsClass<'js> for Native<SharedArray> {
                 return Ok(true);
             }
         }
-        match Instance::prototype(ctx)? {
+        match ArrayInstance::prototype(ctx)? {
             Some(prototype) => prototype.contains_key(atom),
             None => Ok(false),
         }

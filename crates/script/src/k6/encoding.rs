@@ -8,7 +8,6 @@ use base64::{
 };
 use rquickjs::{
     ArrayBuffer, Class, Coerced, Ctx, Exception, Object, Result, TypedArray, Value as Js,
-    class::{JsClass, Readable},
     function::Constructor,
     object::Accessor,
     prelude::{Func, Opt, This},
@@ -16,7 +15,7 @@ use rquickjs::{
 
 use super::errors::throw;
 use crate::js::{
-    edge::{Native, buffer_bytes},
+    edge::{Native, buffer_bytes, native_class},
     values::{text_of, text_to_js},
 };
 
@@ -124,64 +123,56 @@ struct TextDecoder {
     is_fatal: bool,
 }
 
-impl<'js> JsClass<'js> for Native<TextEncoder> {
-    const NAME: &'static str = "TextEncoder";
-    type Mutable = Readable;
+native_class!(TextEncoder, "TextEncoder", |prototype| {
+    prototype.prop("encoding", Accessor::from(|| "utf-8").enumerable())?;
+    prototype.set("encode", Func::from(encode))
+});
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        prototype.prop("encoding", Accessor::from(|| "utf-8").enumerable())?;
-        let encode = |ctx: Ctx<'js>, text: Opt<Coerced<rquickjs::String<'js>>>| {
-            let text = text.0.map_or(String::new(), |text| text_of(&text.0));
-            TypedArray::<u8>::new(ctx, text.into_bytes())
-        };
-        prototype.set("encode", Func::from(encode))?;
-        Ok(Some(prototype))
-    }
+native_class!(TextDecoder, "TextDecoder", |prototype| {
+    prototype.prop("encoding", Accessor::from(encoding_of).enumerable())?;
+    prototype.prop("fatal", Accessor::from(is_fatal).enumerable())?;
+    prototype.set("decode", Func::from(decode))
+});
 
-    fn constructor(ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        let create = |ctx: Ctx<'js>| Class::instance(ctx, Native(TextEncoder));
-        Constructor::new_class::<Self, _, _>(ctx.clone(), create).map(Some)
-    }
+fn encode<'js>(
+    ctx: Ctx<'js>,
+    text: Opt<Coerced<rquickjs::String<'js>>>,
+) -> Result<TypedArray<'js, u8>> {
+    let text = text.0.map_or(String::new(), |text| text_of(&text.0));
+    TypedArray::new(ctx, text.into_bytes())
 }
 
-impl<'js> JsClass<'js> for Native<TextDecoder> {
-    const NAME: &'static str = "TextDecoder";
-    type Mutable = Readable;
+fn encoding_of(this: This<Class<'_, Native<TextDecoder>>>) -> &'static str {
+    this.0.borrow().0.encoding
+}
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        let encoding = |this: This<Class<'js, Self>>| this.0.borrow().0.encoding;
-        prototype.prop("encoding", Accessor::from(encoding).enumerable())?;
-        let fatal = |this: This<Class<'js, Self>>| this.0.borrow().0.is_fatal;
-        prototype.prop("fatal", Accessor::from(fatal).enumerable())?;
-        prototype.set("decode", Func::from(decode))?;
-        Ok(Some(prototype))
-    }
+fn is_fatal(this: This<Class<'_, Native<TextDecoder>>>) -> bool {
+    this.0.borrow().0.is_fatal
+}
 
-    fn constructor(ctx: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        let create = |ctx: Ctx<'js>, label: Opt<Js<'js>>, options: Opt<Js<'js>>| {
-            let label = label.0.filter(|label| !label.is_undefined());
-            let label = label
-                .map(|label| label.get::<Coerced<String>>())
-                .transpose()?;
-            let label = label.map_or("utf-8".to_owned(), |label| label.0.to_lowercase());
-            let encoding = match label.trim() {
-                "utf-8" | "utf8" => "utf-8",
-                "utf-16le" | "utf-16" => "utf-16le",
-                other => {
-                    let message = format!("The encoding '{other}' is not supported");
-                    return Err(Exception::throw_range(&ctx, &message));
-                }
-            };
-            let is_fatal = match options.0.and_then(Js::into_object) {
-                Some(options) => options.get::<_, Coerced<bool>>("fatal")?.0,
-                None => false,
-            };
-            Class::instance(ctx, Native(TextDecoder { encoding, is_fatal }))
-        };
-        Constructor::new_class::<Self, _, _>(ctx.clone(), create).map(Some)
-    }
+fn new_decoder<'js>(
+    ctx: Ctx<'js>,
+    label: Opt<Js<'js>>,
+    options: Opt<Js<'js>>,
+) -> Result<Class<'js, Native<TextDecoder>>> {
+    let label = label.0.filter(|label| !label.is_undefined());
+    let label = label
+        .map(|label| label.get::<Coerced<String>>())
+        .transpose()?;
+    let label = label.map_or("utf-8".to_owned(), |label| label.0.to_lowercase());
+    let encoding = match label.trim() {
+        "utf-8" | "utf8" => "utf-8",
+        "utf-16le" | "utf-16" => "utf-16le",
+        other => {
+            let message = format!("The encoding '{other}' is not supported");
+            return Err(Exception::throw_range(&ctx, &message));
+        }
+    };
+    let is_fatal = match options.0.and_then(Js::into_object) {
+        Some(options) => options.get::<_, Coerced<bool>>("fatal")?.0,
+        None => false,
+    };
+    Class::instance(ctx, Native(TextDecoder { encoding, is_fatal }))
 }
 
 fn decode<'js>(
@@ -224,7 +215,10 @@ fn decode<'js>(
 }
 
 /// Defines the globals.
-pub fn define(ctx: &Ctx<'_>) -> Result<()> {
-    Class::<Native<TextEncoder>>::define(&ctx.globals())?;
-    Class::<Native<TextDecoder>>::define(&ctx.globals())
+pub fn define<'js>(ctx: &Ctx<'js>) -> Result<()> {
+    let create = |ctx: Ctx<'js>| Class::instance(ctx, Native(TextEncoder));
+    let encoder = Constructor::new_class::<Native<TextEncoder>, _, _>(ctx.clone(), create)?;
+    ctx.globals().set("TextEncoder", encoder)?;
+    let decoder = Constructor::new_class::<Native<TextDecoder>, _, _>(ctx.clone(), new_decoder)?;
+    ctx.globals().set("TextDecoder", decoder)
 }

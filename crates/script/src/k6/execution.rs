@@ -32,8 +32,8 @@ fn refusal(what: &str) -> String {
 
 fn instance<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    type Read = fn(&InstanceInfo) -> f64;
-    let fields: [(&str, Read); 5] = [
+    type ReadInstance = fn(&InstanceInfo) -> f64;
+    let fields: [(&str, ReadInstance); 5] = [
         ("currentTestRunDuration", |info| {
             info.current_test_run_duration_ms
         }),
@@ -59,9 +59,9 @@ fn instance<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
 
 fn scenario<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    type Read =
+    type ReadScenario =
         for<'a, 'js> fn(&'a Ctx<'js>, &'a IterationInfo, &'a ScenarioInfo) -> Result<Js<'js>>;
-    let fields: [(&str, Read); 6] = [
+    let fields: [(&str, ReadScenario); 6] = [
         ("name", |ctx, info, _| {
             crate::js::values::text_to_js(ctx, &info.scenario)
         }),
@@ -100,8 +100,8 @@ fn scenario<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
 
 fn vu<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    type Read = fn(&State) -> f64;
-    let fields: [(&str, Read); 4] = [
+    type ReadVu = fn(&State) -> f64;
+    let fields: [(&str, ReadVu); 4] = [
         ("idInInstance", |state| state.id.instance as f64),
         ("idInTest", |state| state.id.test as f64),
         ("iterationInInstance", |state| {

@@ -94,9 +94,9 @@ pub struct StatusRange {
 /// Response to a request, or its error.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HttpOutcome {
-    /// 0 if there is no response.
+    /// 0 if the request failed.
     pub status: u16,
-    /// `HTTP/1.1` or `HTTP/2.0`. Empty if there is no response.
+    /// `HTTP/1.1` or `HTTP/2.0`. Empty if the request failed.
     pub proto: String,
     /// Headers of the response in their order, with the names as received.
     pub headers: Vec<(String, String)>,

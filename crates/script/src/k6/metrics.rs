@@ -5,7 +5,6 @@ use std::rc::Rc;
 use ::k6::metric::{Contains, MetricId, MetricType};
 use rquickjs::{
     Class, Coerced, Ctx, Object, Result, Value as Js,
-    class::{JsClass, Readable},
     function::Constructor,
     object::Accessor,
     prelude::{Func, Opt, This},
@@ -17,31 +16,24 @@ use super::{
     state::{Stage, State},
     tags,
 };
-use crate::js::edge::Native;
+use crate::js::edge::{Native, native_class};
 
 /// A metric of the script.
-pub struct Metric {
+pub struct ScriptMetric {
     state: Rc<State>,
     id: MetricId,
     name: String,
     metric_type: MetricType,
 }
 
-impl<'js> JsClass<'js> for Native<Metric> {
-    const NAME: &'static str = "Metric";
-    type Mutable = Readable;
+native_class!(ScriptMetric, "Metric", add_methods);
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        prototype.set("add", Func::from(add))?;
-        let name = |this: This<Class<'js, Native<Metric>>>| this.0.borrow().0.name.clone();
-        prototype.prop("name", Accessor::from(name).enumerable())?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
+/// Adds the methods to the prototype.
+fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
+    prototype.set("add", Func::from(add))?;
+    let name = |this: This<Class<'js, Native<ScriptMetric>>>| this.0.borrow().0.name.clone();
+    prototype.prop("name", Accessor::from(name).enumerable())?;
+    Ok(())
 }
 
 /// Creates the module.
@@ -59,7 +51,8 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
             let is_time = is_time.0.is_some_and(|is_time| is_time.0);
             declare(&ctx, &own, name.0, metric_type, is_time)
         };
-        let constructor = Constructor::new_class::<Native<Metric>, _, _>(ctx.clone(), create)?;
+        let constructor =
+            Constructor::new_class::<Native<ScriptMetric>, _, _>(ctx.clone(), create)?;
         // All types share one class, but each constructor has its own name.
         constructor.set_name(name)?;
         module.set(name, constructor)?;
@@ -73,7 +66,7 @@ fn declare<'js>(
     name: String,
     metric_type: MetricType,
     is_time: bool,
-) -> Result<Class<'js, Native<Metric>>> {
+) -> Result<Class<'js, Native<ScriptMetric>>> {
     if state.stage.get() != Stage::Init {
         return Err(throw(ctx, "metrics must be declared in the init context"));
     }
@@ -86,7 +79,7 @@ fn declare<'js>(
         .registry()
         .declare(&name, metric_type, contains);
     let id = declared.map_err(|error| throw(ctx, &error.to_string()))?;
-    let metric = Metric {
+    let metric = ScriptMetric {
         state: Rc::clone(state),
         id,
         name,
@@ -97,7 +90,7 @@ fn declare<'js>(
 
 fn add<'js>(
     ctx: Ctx<'js>,
-    this: This<Class<'js, Native<Metric>>>,
+    this: This<Class<'js, Native<ScriptMetric>>>,
     value: Opt<Js<'js>>,
     own_tags: Opt<Js<'js>>,
 ) -> Result<bool> {

@@ -65,7 +65,7 @@ pub fn shown(name: &str) -> &str {
 ///
 /// # Errors
 ///
-/// Says why there is no such module, and what to do.
+/// Says why the module cannot be loaded, and what to do.
 pub fn resolve(base: &str, specifier: &str) -> Result<String, String> {
     if specifier == jslib::NATIVE && jslib::find(base).is_some() {
         return Ok(specifier.to_owned());
@@ -125,7 +125,7 @@ fn built_in(name: &str) -> Result<String, String> {
         ));
     }
     Err(format!(
-        "there is no module `{name}`: available are {available}"
+        "the module `{name}` does not exist: available are {available}"
     ))
 }
 
@@ -152,7 +152,7 @@ fn file(path: &Path, specifier: &str) -> Result<String, String> {
     found.map(|path| of_file(&path)).ok_or_else(|| {
         format!(
             "The moduleSpecifier \"{specifier}\" couldn't be found on local disk. Correct its \
-             path: there is no file {}",
+             path: the file {} does not exist",
             path.display()
         )
     })
@@ -195,7 +195,7 @@ mod tests {
         let refused = |name: &str| resolve("file:///t/x.js", name).unwrap_err();
         assert!(refused("k6/x/sql").contains("is a k6 extension"));
         assert!(refused("k6/browser").contains("is not supported"));
-        assert!(refused("k6/nothing").contains("there is no module `k6/nothing`"));
+        assert!(refused("k6/nothing").contains("the module `k6/nothing` does not exist"));
         assert!(refused("k6/experimental/timers").contains("use k6/timers"));
         assert_eq!(
             refused("http://a.test/x.js"),

@@ -22,7 +22,7 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Obje
         "k6/execution" => execution::module(ctx, state)?,
         "k6/html" => html::module(ctx)?,
         "k6/http" => http::module(ctx, state)?,
-        _ => return Err(throw(ctx, &format!("there is no module `{name}`"))),
+        _ => return Err(throw(ctx, &format!("the module `{name}` does not exist"))),
     };
     Ok(exports)
 }

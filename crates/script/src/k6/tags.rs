@@ -5,7 +5,7 @@ use rquickjs::{Coerced, Ctx, Result, Value as Js};
 
 use super::errors::throw;
 
-/// Reads tags from an object and adds them to others. `null` and `undefined` are no tags.
+/// Reads tags from an object and adds them to others. `null` and `undefined` mean none.
 ///
 /// # Errors
 ///

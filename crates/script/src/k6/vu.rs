@@ -249,7 +249,7 @@ impl Vu {
         run: impl FnOnce(&Rc<Vu>, &Ctx<'_>) -> rquickjs::Result<R> + 'static,
     ) -> Result<R, CallError> {
         if self.is_running.get() {
-            let message = "a virtual user cannot run two functions at once";
+            let message = "a virtual user runs one function at a time";
             return Err(CallError::Failed(ScriptError::new(message)));
         }
         let vu = Rc::clone(self);

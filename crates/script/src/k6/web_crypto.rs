@@ -2,10 +2,7 @@
 
 use rquickjs::{
     ArrayBuffer, Class, Coerced, Ctx, Exception, Object, Promise, Result, Value as Js,
-    class::{JsClass, Readable},
-    function::Constructor,
-    object::Accessor,
-    prelude::Func,
+    object::Accessor, prelude::Func,
 };
 
 use super::{
@@ -13,7 +10,7 @@ use super::{
     errors::throw,
 };
 use crate::js::{
-    edge::{Native, write_bytes},
+    edge::{Native, native_class, write_bytes},
     hashes,
 };
 
@@ -36,21 +33,14 @@ struct HmacKey {
     key: Vec<u8>,
 }
 
-type Key<'js> = Class<'js, Native<HmacKey>>;
+type KeyInstance<'js> = Class<'js, Native<HmacKey>>;
 
-impl<'js> JsClass<'js> for Native<HmacKey> {
-    const NAME: &'static str = "CryptoKey";
-    type Mutable = Readable;
+native_class!(HmacKey, "CryptoKey", add_methods);
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        prototype.prop("type", Accessor::from(|| "secret").enumerable())?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
+/// Adds the methods to the prototype.
+fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
+    prototype.prop("type", Accessor::from(|| "secret").enumerable())?;
+    Ok(())
 }
 
 /// Defines `crypto`.
@@ -187,7 +177,7 @@ fn import_key<'js>(
 }
 
 fn code(ctx: &Ctx<'_>, key: &Js<'_>, data: &Js<'_>) -> Result<Vec<u8>> {
-    let Some(key) = key.as_object().and_then(Key::from_object) else {
+    let Some(key) = key.as_object().and_then(KeyInstance::from_object) else {
         return Err(Exception::throw_type(ctx, "a key for HMAC is needed"));
     };
     let content = data_bytes(ctx, data)?;

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use query::markup::{NodeId, ROOT, Tree};
 use rquickjs::{
     Class, Coerced, Ctx, Object, Result, Value as Js,
-    class::{JsClass, Readable},
-    function::Constructor,
     prelude::{Func, Rest, This},
 };
 
 use super::{array, forms, selector, steps};
-use crate::js::{edge::Native, values::text_to_js};
+use crate::js::{
+    edge::{Native, native_class},
+    values::text_to_js,
+};
 
 /// A node of a document.
 pub struct Element {
@@ -19,7 +20,7 @@ pub struct Element {
     pub node: NodeId,
 }
 
-type Instance<'js> = Class<'js, Native<Element>>;
+type ElementInstance<'js> = Class<'js, Native<Element>>;
 type Method = for<'a, 'js> fn(&'a Ctx<'js>, &'a Element, &'a [Js<'js>]) -> Result<Js<'js>>;
 
 /// Methods that return the attribute of the same name, in lower case.
@@ -64,35 +65,29 @@ const FLAGS: [&str; 8] = [
     "selected",
 ];
 
-impl<'js> JsClass<'js> for Native<Element> {
-    const NAME: &'static str = "Element";
-    type Mutable = Readable;
+native_class!(Element, "Element", add_methods);
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        for (name, method) in METHODS {
-            let call = move |ctx: Ctx<'js>, this: This<Instance<'js>>, values: Rest<Js<'js>>| {
-                method(&ctx, &this.0.borrow().0, &values.0)
-            };
-            prototype.set(name, Func::from(call))?;
-        }
-        for name in ATTRIBUTES {
-            let call = move |ctx: Ctx<'js>, this: This<Instance<'js>>| {
-                let this = this.0.borrow();
-                text_to_js(&ctx, this.0.attribute(name).unwrap_or_default())
-            };
-            prototype.set(name, Func::from(call))?;
-        }
-        for name in FLAGS {
-            let call = move |this: This<Instance<'js>>| this.0.borrow().0.attribute(name).is_some();
-            prototype.set(name, Func::from(call))?;
-        }
-        Ok(Some(prototype))
+/// Adds the methods to the prototype.
+fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
+    for (name, method) in METHODS {
+        let call = move |ctx: Ctx<'js>, this: This<ElementInstance<'js>>, values: Rest<Js<'js>>| {
+            method(&ctx, &this.0.borrow().0, &values.0)
+        };
+        prototype.set(name, Func::from(call))?;
     }
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
+    for name in ATTRIBUTES {
+        let call = move |ctx: Ctx<'js>, this: This<ElementInstance<'js>>| {
+            let this = this.0.borrow();
+            text_to_js(&ctx, this.0.attribute(name).unwrap_or_default())
+        };
+        prototype.set(name, Func::from(call))?;
     }
+    for name in FLAGS {
+        let call =
+            move |this: This<ElementInstance<'js>>| this.0.borrow().0.attribute(name).is_some();
+        prototype.set(name, Func::from(call))?;
+    }
+    Ok(())
 }
 
 /// Creates the element of a node.
@@ -281,7 +276,7 @@ const METHODS: [(&str, Method); 33] = [
         let other = values
             .first()
             .and_then(Js::as_object)
-            .and_then(Instance::from_object);
+            .and_then(ElementInstance::from_object);
         let is_same = other.is_some_and(|other| {
             let other = other.borrow();
             Rc::ptr_eq(&other.0.tree, &of.tree) && other.0.node == of.node

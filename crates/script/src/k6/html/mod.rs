@@ -11,14 +11,12 @@ use std::rc::Rc;
 use query::markup::{NodeId, ROOT, Selector, Tree};
 use rquickjs::{
     Class, Coerced, Ctx, Function, Object, Result, Value as Js,
-    class::{JsClass, Readable},
-    function::Constructor,
     prelude::{Func, Rest, This},
 };
 
 use super::{core::is_true, errors::throw};
 use crate::js::{
-    edge::Native,
+    edge::{Native, native_class},
     values::{text_to_js, to_js},
 };
 use element::Element;
@@ -31,7 +29,7 @@ pub struct Selection {
     before: Option<Rc<Selection>>,
 }
 
-type Instance<'js> = Class<'js, Native<Rc<Selection>>>;
+type SelectionInstance<'js> = Class<'js, Native<Rc<Selection>>>;
 /// Arguments of a method.
 type Arguments<'a, 'js> = &'a [Js<'js>];
 type Method =
@@ -39,41 +37,37 @@ type Method =
 /// Returns the nodes to which a step leads from a node.
 type Step = fn(&Tree, NodeId) -> Vec<NodeId>;
 
-impl<'js> JsClass<'js> for Native<Rc<Selection>> {
-    const NAME: &'static str = "Selection";
-    type Mutable = Readable;
+native_class!(Rc<Selection>, "Selection", add_methods);
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        for (name, method) in METHODS {
-            let call = move |ctx: Ctx<'js>, this: This<Instance<'js>>, values: Rest<Js<'js>>| {
+/// Adds the methods to the prototype.
+fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
+    for (name, method) in METHODS {
+        let call =
+            move |ctx: Ctx<'js>, this: This<SelectionInstance<'js>>, values: Rest<Js<'js>>| {
                 let selection = Rc::clone(&this.0.borrow().0);
                 method(&ctx, &selection, &values.0)
             };
-            prototype.set(name, Func::from(call))?;
-        }
-        for (name, step) in STEPS {
-            let call = move |ctx: Ctx<'js>, this: This<Instance<'js>>, values: Rest<Js<'js>>| {
+        prototype.set(name, Func::from(call))?;
+    }
+    for (name, step) in STEPS {
+        let call =
+            move |ctx: Ctx<'js>, this: This<SelectionInstance<'js>>, values: Rest<Js<'js>>| {
                 let selection = Rc::clone(&this.0.borrow().0);
                 let nodes = selection.each_step(step);
                 let nodes = kept(&ctx, &selection, nodes, values.0.first(), true)?;
                 selection.create(&ctx, nodes)
             };
-            prototype.set(name, Func::from(call))?;
-        }
-        for (name, step) in UNTIL {
-            let call = move |ctx: Ctx<'js>, this: This<Instance<'js>>, values: Rest<Js<'js>>| {
+        prototype.set(name, Func::from(call))?;
+    }
+    for (name, step) in UNTIL {
+        let call =
+            move |ctx: Ctx<'js>, this: This<SelectionInstance<'js>>, values: Rest<Js<'js>>| {
                 let selection = Rc::clone(&this.0.borrow().0);
                 until(&ctx, &selection, step, &values.0)
             };
-            prototype.set(name, Func::from(call))?;
-        }
-        Ok(Some(prototype))
+        prototype.set(name, Func::from(call))?;
     }
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
+    Ok(())
 }
 
 const STEPS: [(&str, Step); 9] = [
@@ -313,7 +307,7 @@ fn kept<'js>(
 /// Returns the nodes of a selector, a selection or an element in the same document.
 fn nodes_of<'js>(ctx: &Ctx<'js>, of: &Selection, value: &Js<'js>) -> Result<Vec<NodeId>> {
     if let Some(object) = value.as_object() {
-        if let Some(other) = Instance::from_object(object) {
+        if let Some(other) = SelectionInstance::from_object(object) {
             let other = other.borrow();
             let is_same = Rc::ptr_eq(&other.0.tree, &of.tree);
             return Ok(if is_same {

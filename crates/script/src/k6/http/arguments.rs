@@ -9,13 +9,13 @@ use super::{
     super::{errors::throw, state::State},
     body,
     params::{self, Params},
-    perform::{Exchange, RequestInfo},
+    perform::{HttpExchange, RequestInfo},
     url::NamedUrl,
 };
 use crate::js::edge::Native;
 
 /// A call of one of the module's functions.
-pub struct Call<'js> {
+pub struct HttpCall<'js> {
     pub method: String,
     pub url: Js<'js>,
     pub body: Js<'js>,
@@ -36,10 +36,10 @@ impl From<Error> for Problem {
     }
 }
 
-impl<'js> Call<'js> {
+impl<'js> HttpCall<'js> {
     /// `(url, [params])`
-    pub fn without_body(ctx: &Ctx<'js>, method: &str, values: &[Js<'js>]) -> Call<'js> {
-        Call {
+    pub fn without_body(ctx: &Ctx<'js>, method: &str, values: &[Js<'js>]) -> HttpCall<'js> {
+        HttpCall {
             method: method.to_owned(),
             url: argument(ctx, values, 0),
             body: Js::new_null(ctx.clone()),
@@ -48,8 +48,8 @@ impl<'js> Call<'js> {
     }
 
     /// `(url, [body], [params])`
-    pub fn with_body(ctx: &Ctx<'js>, method: &str, values: &[Js<'js>]) -> Call<'js> {
-        Call {
+    pub fn with_body(ctx: &Ctx<'js>, method: &str, values: &[Js<'js>]) -> HttpCall<'js> {
+        HttpCall {
             method: method.to_owned(),
             url: argument(ctx, values, 0),
             body: argument(ctx, values, 1),
@@ -58,9 +58,9 @@ impl<'js> Call<'js> {
     }
 
     /// `(method, url, [body], [params])`
-    pub fn with_method(ctx: &Ctx<'js>, values: &[Js<'js>]) -> Result<Call<'js>> {
+    pub fn with_method(ctx: &Ctx<'js>, values: &[Js<'js>]) -> Result<HttpCall<'js>> {
         let method: Coerced<String> = argument(ctx, values, 0).get()?;
-        Ok(Call {
+        Ok(HttpCall {
             method: method.0,
             url: argument(ctx, values, 1),
             body: argument(ctx, values, 2),
@@ -78,8 +78,8 @@ fn argument<'js>(ctx: &Ctx<'js>, values: &[Js<'js>], index: usize) -> Js<'js> {
 pub fn read<'js>(
     ctx: &Ctx<'js>,
     state: &Rc<State>,
-    call: &Call<'js>,
-) -> std::result::Result<Exchange, Problem> {
+    call: &HttpCall<'js>,
+) -> std::result::Result<HttpExchange, Problem> {
     let is_token = |c: char| c.is_ascii_graphic() && !"()<>@,;:\\\"/[]?={}".contains(c);
     if call.method.is_empty() || !call.method.chars().all(is_token) {
         return Err(Problem::Refused {
@@ -93,7 +93,7 @@ pub fn read<'js>(
     let body = body::read(ctx, state, &call.body, &mut params.headers)?;
     let name = params.name.take().or(name);
     let plain = plain_url(&url);
-    Ok(Exchange {
+    Ok(HttpExchange {
         request: RequestInfo {
             method: call.method.clone(),
             url: plain,

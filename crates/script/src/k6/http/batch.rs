@@ -1,4 +1,4 @@
-//! `http.batch`: several requests at once.
+//! `http.batch`: several concurrent requests.
 
 use std::{collections::HashMap, future::poll_fn, pin::Pin, rc::Rc, task::Poll};
 
@@ -6,17 +6,17 @@ use rquickjs::{Class, Coerced, Ctx, Object, Result, Value as Js};
 
 use super::{
     super::{errors::throw, state::State},
-    arguments::Call,
+    arguments::HttpCall,
     array_of,
-    perform::{self, Exchange, Finished},
+    perform::{self, Finished, HttpExchange},
     prepare, response_or_error,
     url::NamedUrl,
 };
 use crate::js::edge::Native;
 
 /// A request of a batch: to be sent, or failed already.
-enum Item {
-    Exchange(Box<Exchange>),
+enum BatchItem {
+    Exchange(Box<HttpExchange>),
     Finished(Box<Finished>),
 }
 
@@ -38,11 +38,11 @@ pub fn run<'js>(ctx: &Ctx<'js>, state: &Rc<State>, requests: Option<Js<'js>>) ->
         match prepare(ctx, state, &call)? {
             Ok(exchange) => {
                 throws.push(exchange.throws);
-                items.push(Item::Exchange(Box::new(exchange)));
+                items.push(BatchItem::Exchange(Box::new(exchange)));
             }
             Err(finished) => {
                 throws.push(false);
-                items.push(Item::Finished(Box::new(finished)));
+                items.push(BatchItem::Finished(Box::new(finished)));
             }
         }
     }
@@ -62,7 +62,7 @@ pub fn run<'js>(ctx: &Ctx<'js>, state: &Rc<State>, requests: Option<Js<'js>>) ->
 }
 
 /// Reads a request: a URL, `[method, url, body, params]`, or an object with these keys.
-fn call_of<'js>(ctx: &Ctx<'js>, key: &str, value: &Js<'js>) -> Result<Call<'js>> {
+fn call_of<'js>(ctx: &Ctx<'js>, key: &str, value: &Js<'js>) -> Result<HttpCall<'js>> {
     let undefined = || Js::new_undefined(ctx.clone());
     let is_url = |object: &Object<'js>| Class::<Native<NamedUrl>>::from_object(object).is_some();
     let Some(object) = value.as_object().filter(|object| !is_url(object)) else {
@@ -71,7 +71,7 @@ fn call_of<'js>(ctx: &Ctx<'js>, key: &str, value: &Js<'js>) -> Result<Call<'js>>
             let message = format!("invalid batch request {key}: {shown} is not a request");
             return Err(throw(ctx, &message));
         }
-        return Ok(Call {
+        return Ok(HttpCall {
             method: "GET".to_owned(),
             url: value.clone(),
             body: undefined(),
@@ -102,7 +102,7 @@ fn call_of<'js>(ctx: &Ctx<'js>, key: &str, value: &Js<'js>) -> Result<Call<'js>>
         "GET" | "HEAD" => undefined(),
         _ => get("body", 2)?,
     };
-    Ok(Call {
+    Ok(HttpCall {
         method,
         url,
         body,
@@ -110,14 +110,14 @@ fn call_of<'js>(ctx: &Ctx<'js>, key: &str, value: &Js<'js>) -> Result<Call<'js>>
     })
 }
 
-/// Sends requests in their order, at most `batch` at once and `batchPerHost` for each host.
-async fn send_all(state: Rc<State>, items: Vec<Item>) -> Vec<Finished> {
+/// Sends requests in their order, at most `batch` concurrently and `batchPerHost` for each host.
+async fn send_all(state: Rc<State>, items: Vec<BatchItem>) -> Vec<Finished> {
     let mut finished: Vec<Option<Finished>> = items.iter().map(|_| None).collect();
     let mut waiting = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         match item {
-            Item::Finished(done) => finished[index] = Some(*done),
-            Item::Exchange(exchange) => waiting.push((index, exchange)),
+            BatchItem::Finished(done) => finished[index] = Some(*done),
+            BatchItem::Exchange(exchange) => waiting.push((index, exchange)),
         }
     }
     waiting.reverse();
@@ -173,7 +173,7 @@ struct Active {
     future: Pin<Box<dyn Future<Output = Finished>>>,
 }
 
-fn host_of(exchange: &Exchange) -> String {
+fn host_of(exchange: &HttpExchange) -> String {
     let target = codec::url::parse(&exchange.request.url);
     target.map_or(String::new(), |target| target.origin.host_header())
 }

@@ -4,8 +4,6 @@ use std::rc::Rc;
 
 use rquickjs::{
     ArrayBuffer, Class, Coerced, Ctx, Object, Result, Value as Js,
-    class::{JsClass, Readable},
-    function::Constructor,
     object::Accessor,
     prelude::{Func, Opt, This},
 };
@@ -15,7 +13,7 @@ use super::{
     params::{set_header_if_absent, type_name},
 };
 use crate::js::{
-    edge::{Native, buffer_bytes},
+    edge::{Native, buffer_bytes, native_class},
     values::{text_of, text_to_js},
 };
 
@@ -27,32 +25,25 @@ pub struct FileData {
     content_type: String,
 }
 
-type Instance<'js> = Class<'js, Native<FileData>>;
+type FileInstance<'js> = Class<'js, Native<FileData>>;
 
-impl<'js> JsClass<'js> for Native<FileData> {
-    const NAME: &'static str = "FileData";
-    type Mutable = Readable;
+native_class!(FileData, "FileData", add_methods);
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        let data = |ctx: Ctx<'js>, this: This<Instance<'js>>| {
-            let this = this.0.borrow();
-            match this.0.is_text {
-                true => text_to_js(&ctx, &String::from_utf8_lossy(&this.0.data)),
-                false => Ok(ArrayBuffer::new_copy(ctx.clone(), &this.0.data)?.into_value()),
-            }
-        };
-        prototype.prop("data", Accessor::from(data).enumerable())?;
-        let name = |this: This<Instance<'js>>| this.0.borrow().0.filename.clone();
-        prototype.prop("filename", Accessor::from(name).enumerable())?;
-        let content_type = |this: This<Instance<'js>>| this.0.borrow().0.content_type.clone();
-        prototype.prop("content_type", Accessor::from(content_type).enumerable())?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
+/// Adds the methods to the prototype.
+fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
+    let data = |ctx: Ctx<'js>, this: This<FileInstance<'js>>| {
+        let this = this.0.borrow();
+        match this.0.is_text {
+            true => text_to_js(&ctx, &String::from_utf8_lossy(&this.0.data)),
+            false => Ok(ArrayBuffer::new_copy(ctx.clone(), &this.0.data)?.into_value()),
+        }
+    };
+    prototype.prop("data", Accessor::from(data).enumerable())?;
+    let name = |this: This<FileInstance<'js>>| this.0.borrow().0.filename.clone();
+    prototype.prop("filename", Accessor::from(name).enumerable())?;
+    let content_type = |this: This<FileInstance<'js>>| this.0.borrow().0.content_type.clone();
+    prototype.prop("content_type", Accessor::from(content_type).enumerable())?;
+    Ok(())
 }
 
 /// Adds `file` to the module.
@@ -140,8 +131,8 @@ fn is_view(object: &Object<'_>) -> bool {
     length.is_some_and(|length| length.is_number())
 }
 
-fn file_of<'js>(value: &Js<'js>) -> Option<Instance<'js>> {
-    Instance::from_object(value.as_object()?)
+fn file_of<'js>(value: &Js<'js>) -> Option<FileInstance<'js>> {
+    FileInstance::from_object(value.as_object()?)
 }
 
 /// Returns the text of a form's field. An object has none.

@@ -5,7 +5,6 @@ use std::{cell::RefCell, rc::Rc};
 use codec::{cookie_date, cookies::Jar, url::Target};
 use rquickjs::{
     Class, Coerced, Ctx, Object, Result, Value as Js,
-    class::{JsClass, Readable},
     function::Constructor,
     prelude::{Func, Opt, This},
 };
@@ -14,7 +13,7 @@ use super::super::{
     errors::throw,
     state::{Stage, State},
 };
-use crate::js::edge::Native;
+use crate::js::edge::{Native, native_class};
 
 /// A jar, as scripts see it.
 pub struct CookieJar {
@@ -22,33 +21,25 @@ pub struct CookieJar {
     state: Rc<State>,
 }
 
-type Instance<'js> = Class<'js, Native<CookieJar>>;
+type JarInstance<'js> = Class<'js, Native<CookieJar>>;
 
-impl<'js> JsClass<'js> for Native<CookieJar> {
-    const NAME: &'static str = "CookieJar";
-    type Mutable = Readable;
+native_class!(CookieJar, "CookieJar", add_methods);
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        prototype.set("cookiesForURL", Func::from(cookies_for_url))?;
-        prototype.set("set", Func::from(set))?;
-        let clear = |ctx: Ctx<'js>,
-                     this: This<Instance<'js>>,
-                     url: Coerced<String>|
-         -> Result<()> { remove(&ctx, &this.0, &url.0, None) };
-        prototype.set("clear", Func::from(clear))?;
-        let delete = |ctx: Ctx<'js>,
-                      this: This<Instance<'js>>,
-                      url: Coerced<String>,
-                      name: Coerced<String>|
-         -> Result<()> { remove(&ctx, &this.0, &url.0, Some(&name.0)) };
-        prototype.set("delete", Func::from(delete))?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
+/// Adds the methods to the prototype.
+fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
+    prototype.set("cookiesForURL", Func::from(cookies_for_url))?;
+    prototype.set("set", Func::from(set))?;
+    let clear = |ctx: Ctx<'js>, this: This<JarInstance<'js>>, url: Coerced<String>| -> Result<()> {
+        remove(&ctx, &this.0, &url.0, None)
+    };
+    prototype.set("clear", Func::from(clear))?;
+    let delete = |ctx: Ctx<'js>,
+                  this: This<JarInstance<'js>>,
+                  url: Coerced<String>,
+                  name: Coerced<String>|
+     -> Result<()> { remove(&ctx, &this.0, &url.0, Some(&name.0)) };
+    prototype.set("delete", Func::from(delete))?;
+    Ok(())
 }
 
 /// Adds `cookieJar` and `CookieJar` to the module.
@@ -93,7 +84,7 @@ pub fn now_s(state: &State) -> i64 {
 
 fn cookies_for_url<'js>(
     ctx: Ctx<'js>,
-    this: This<Instance<'js>>,
+    this: This<JarInstance<'js>>,
     url: Coerced<String>,
 ) -> Result<Object<'js>> {
     let this = this.0.borrow();
@@ -127,7 +118,7 @@ pub fn pairs(header: &str) -> impl Iterator<Item = (&str, &str)> {
 
 fn set<'js>(
     ctx: Ctx<'js>,
-    this: This<Instance<'js>>,
+    this: This<JarInstance<'js>>,
     url: Coerced<String>,
     name: Coerced<String>,
     value: Coerced<String>,
@@ -177,7 +168,7 @@ fn set<'js>(
     Ok(jar.set(&line, &target.origin, &target.path, now_s))
 }
 
-fn remove(ctx: &Ctx<'_>, this: &Instance<'_>, url: &str, name: Option<&str>) -> Result<()> {
+fn remove(ctx: &Ctx<'_>, this: &JarInstance<'_>, url: &str, name: Option<&str>) -> Result<()> {
     let target = target(ctx, url)?;
     let this = this.borrow();
     let mut jar = this.0.jar.borrow_mut();

@@ -4,25 +4,16 @@ use std::rc::Rc;
 
 use rquickjs::{
     Class, Ctx, Object, Result, Value as Js,
-    class::{JsClass, Readable},
-    function::Constructor,
     prelude::{Func, Opt, Rest},
 };
 
 use super::super::{errors::throw, host::StatusRange, state::State};
-use crate::js::edge::Native;
+use crate::js::edge::{Native, native_class};
 
 /// What `expectedStatuses` returns.
 pub struct ExpectedStatuses(pub Rc<[StatusRange]>);
 
-impl<'js> JsClass<'js> for Native<ExpectedStatuses> {
-    const NAME: &'static str = "ExpectedStatuses";
-    type Mutable = Readable;
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
-}
+native_class!(ExpectedStatuses, "ExpectedStatuses", |_| Ok(()));
 
 /// Adds both functions to the module.
 pub fn define<'js>(module: &Object<'js>, state: &Rc<State>) -> Result<()> {

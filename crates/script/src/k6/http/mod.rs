@@ -26,8 +26,8 @@ use super::{
     host::Level,
     state::State,
 };
-use arguments::Call;
-use perform::{Exchange, Finished};
+use arguments::HttpCall;
+use perform::{Finished, HttpExchange};
 
 /// How k6 refuses requests of the init code.
 const NO_INIT: &str = "Making http requests in the init context is not supported";
@@ -92,26 +92,26 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
                 );
                 own.log(Level::Warn, &message, &[]);
             }
-            request(&ctx, &own, Call::without_body(&ctx, method, &values.0))
+            request(&ctx, &own, HttpCall::without_body(&ctx, method, &values.0))
         };
         module.set(name, Func::from(send))?;
     }
     for (name, method) in with_body {
         let own = Rc::clone(state);
         let send = move |ctx: Ctx<'js>, values: Rest<Js<'js>>| {
-            request(&ctx, &own, Call::with_body(&ctx, method, &values.0))
+            request(&ctx, &own, HttpCall::with_body(&ctx, method, &values.0))
         };
         module.set(name, Func::from(send))?;
     }
     let own = Rc::clone(state);
     let send = move |ctx: Ctx<'js>, values: Rest<Js<'js>>| {
-        let call = Call::with_method(&ctx, &values.0)?;
+        let call = HttpCall::with_method(&ctx, &values.0)?;
         request(&ctx, &own, call)
     };
     module.set("request", Func::from(send))?;
     let own = Rc::clone(state);
     let send = move |ctx: Ctx<'js>, values: Rest<Js<'js>>| {
-        let call = Call::with_method(&ctx, &values.0)?;
+        let call = HttpCall::with_method(&ctx, &values.0)?;
         request_async(&ctx, &own, &call)
     };
     module.set("asyncRequest", Func::from(send))?;
@@ -126,7 +126,7 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
 }
 
 /// Sends a request and waits for its response.
-fn request<'js>(ctx: &Ctx<'js>, state: &Rc<State>, call: Call<'js>) -> Result<Js<'js>> {
+fn request<'js>(ctx: &Ctx<'js>, state: &Rc<State>, call: HttpCall<'js>) -> Result<Js<'js>> {
     state.host(ctx, NO_INIT)?;
     let exchange = match prepare(ctx, state, &call)? {
         Ok(exchange) => exchange,
@@ -161,8 +161,8 @@ fn response_or_error<'js>(
 fn prepare<'js>(
     ctx: &Ctx<'js>,
     state: &Rc<State>,
-    call: &Call<'js>,
-) -> Result<std::result::Result<Exchange, Finished>> {
+    call: &HttpCall<'js>,
+) -> Result<std::result::Result<HttpExchange, Finished>> {
     match arguments::read(ctx, state, call) {
         Ok(exchange) => Ok(Ok(exchange)),
         Err(arguments::Problem::Thrown(error)) => Err(error),
@@ -177,7 +177,7 @@ fn prepare<'js>(
 }
 
 /// Sends a request and returns a promise of its response.
-fn request_async<'js>(ctx: &Ctx<'js>, state: &Rc<State>, call: &Call<'js>) -> Result<Js<'js>> {
+fn request_async<'js>(ctx: &Ctx<'js>, state: &Rc<State>, call: &HttpCall<'js>) -> Result<Js<'js>> {
     state.host(ctx, NO_INIT)?;
     let (promise, resolve, reject) = ctx.promise()?;
     let exchange = match prepare(ctx, state, call) {

@@ -7,7 +7,7 @@ use rquickjs::{Coerced, Ctx, FromJs, Object, Result, Value as Js};
 
 use super::{
     super::{errors::throw, html, state::State},
-    arguments::Call,
+    arguments::HttpCall,
     params::ResponseType,
     perform::Finished,
     request,
@@ -105,7 +105,7 @@ pub fn submit_form<'js>(
         body = Js::new_null(ctx.clone());
     }
     let params: Option<Js<'js>> = option(&options, "params")?;
-    let call = Call {
+    let call = HttpCall {
         method: found.method,
         url: text_to_js(ctx, &url)?,
         body,
@@ -139,7 +139,7 @@ pub fn click_link<'js>(
     };
     let url = resolve(ctx, finished, href)?;
     let params: Option<Js<'js>> = option(&options, "params")?;
-    let call = Call {
+    let call = HttpCall {
         method: "GET".to_owned(),
         url: text_to_js(ctx, &url)?,
         body: Js::new_null(ctx.clone()),

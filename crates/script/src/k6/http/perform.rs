@@ -31,7 +31,7 @@ pub struct RequestInfo {
 }
 
 /// A request that can be performed.
-pub struct Exchange {
+pub struct HttpExchange {
     pub request: RequestInfo,
     /// Name for tags. `None` means the URL.
     pub name: Option<String>,
@@ -93,7 +93,7 @@ pub fn go_method(method: &str) -> String {
 }
 
 /// Sends a request and follows its redirects.
-pub async fn perform(state: Rc<State>, exchange: Exchange) -> Finished {
+pub async fn perform(state: Rc<State>, exchange: HttpExchange) -> Finished {
     let Some(host) = state.host.clone() else {
         let text = "requests are not possible while the script is loaded";
         return Finished::failed(exchange.request.method, 1000, text.to_owned());
@@ -119,7 +119,7 @@ pub async fn perform(state: Rc<State>, exchange: Exchange) -> Finished {
 struct Hops<'a> {
     state: &'a State,
     host: Rc<dyn Host>,
-    exchange: Exchange,
+    exchange: HttpExchange,
     request: SentRequest,
     /// Headers of the script that are sent with each hop.
     headers: Vec<(String, String)>,
@@ -135,7 +135,7 @@ struct Redirect {
 }
 
 impl<'a> Hops<'a> {
-    fn new(state: &'a State, host: Rc<dyn Host>, mut exchange: Exchange) -> Hops<'a> {
+    fn new(state: &'a State, host: Rc<dyn Host>, mut exchange: HttpExchange) -> Hops<'a> {
         let mut headers = std::mem::take(&mut exchange.params.headers);
         let agent = state.options.user_agent.as_str();
         set_header_if_absent(&mut headers, "User-Agent", agent);

@@ -4,8 +4,6 @@ use std::rc::Rc;
 
 use rquickjs::{
     Array, ArrayBuffer, Class, Ctx, Object, Result, Value as Js,
-    class::{JsClass, Readable},
-    function::Constructor,
     object::{Accessor, Property},
     prelude::{Func, Opt, This},
 };
@@ -17,7 +15,7 @@ use super::{
     perform::Finished,
 };
 use crate::js::{
-    edge::Native,
+    edge::{Native, native_class},
     values::{text_to_js, to_js},
 };
 
@@ -27,15 +25,15 @@ pub struct Response {
     state: Rc<State>,
 }
 
-type Instance<'js> = Class<'js, Native<Response>>;
+type ResponseInstance<'js> = Class<'js, Native<Response>>;
 
 /// Name of the property that keeps the parsed body.
 const PARSED: &str = "loadline:json";
 
-type Read = for<'a, 'js> fn(&'a Ctx<'js>, &'a Finished) -> Result<Js<'js>>;
+type ReadField = for<'a, 'js> fn(&'a Ctx<'js>, &'a Finished) -> Result<Js<'js>>;
 
 /// The fields in the order in which they are listed.
-const FIELDS: [(&str, Read); 16] = [
+const FIELDS: [(&str, ReadField); 16] = [
     ("remote_ip", |ctx, of| {
         text_to_js(ctx, &of.outcome.remote_ip)
     }),
@@ -69,53 +67,47 @@ const FIELDS: [(&str, Read); 16] = [
     ("request", request),
 ];
 
-impl<'js> JsClass<'js> for Native<Response> {
-    const NAME: &'static str = "Response";
-    type Mutable = Readable;
+native_class!(Response, "Response", add_methods);
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        for (name, read) in FIELDS {
-            let get = move |ctx: Ctx<'js>, this: This<Instance<'js>>| -> Result<Js<'js>> {
-                let value = read(&ctx, &this.0.borrow().0.finished)?;
-                keep(&this.0, name, value.clone())?;
-                Ok(value)
-            };
-            let set = move |this: This<Instance<'js>>, value: Js<'js>| keep(&this.0, name, value);
-            prototype.prop(name, Accessor::new(get, set).enumerable().configurable())?;
-        }
-        prototype.prop("json", Property::from(Func::from(json)).writable())?;
-        prototype.prop("toJSON", Property::from(Func::from(plain)).writable())?;
-        let html = |ctx: Ctx<'js>, this: This<Instance<'js>>, selector: Opt<Js<'js>>| {
-            let finished = Rc::clone(&this.0.borrow().0.finished);
-            pages::html_of(&ctx, &finished, selector.0)
+/// Adds the methods to the prototype.
+fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
+    for (name, read) in FIELDS {
+        let get = move |ctx: Ctx<'js>, this: This<ResponseInstance<'js>>| -> Result<Js<'js>> {
+            let value = read(&ctx, &this.0.borrow().0.finished)?;
+            keep(&this.0, name, value.clone())?;
+            Ok(value)
         };
-        prototype.prop("html", Property::from(Func::from(html)).writable())?;
-        let submit = |ctx: Ctx<'js>, this: This<Instance<'js>>, options: Opt<Js<'js>>| {
-            let (finished, state) = parts(&this.0);
-            pages::submit_form(&ctx, &state, &finished, options.0)
-        };
-        prototype.prop("submitForm", Property::from(Func::from(submit)).writable())?;
-        let click = |ctx: Ctx<'js>, this: This<Instance<'js>>, options: Opt<Js<'js>>| {
-            let (finished, state) = parts(&this.0);
-            pages::click_link(&ctx, &state, &finished, options.0)
-        };
-        prototype.prop("clickLink", Property::from(Func::from(click)).writable())?;
-        Ok(Some(prototype))
+        let set =
+            move |this: This<ResponseInstance<'js>>, value: Js<'js>| keep(&this.0, name, value);
+        prototype.prop(name, Accessor::new(get, set).enumerable().configurable())?;
     }
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
+    prototype.prop("json", Property::from(Func::from(json)).writable())?;
+    prototype.prop("toJSON", Property::from(Func::from(plain)).writable())?;
+    let html = |ctx: Ctx<'js>, this: This<ResponseInstance<'js>>, selector: Opt<Js<'js>>| {
+        let finished = Rc::clone(&this.0.borrow().0.finished);
+        pages::html_of(&ctx, &finished, selector.0)
+    };
+    prototype.prop("html", Property::from(Func::from(html)).writable())?;
+    let submit = |ctx: Ctx<'js>, this: This<ResponseInstance<'js>>, options: Opt<Js<'js>>| {
+        let (finished, state) = parts(&this.0);
+        pages::submit_form(&ctx, &state, &finished, options.0)
+    };
+    prototype.prop("submitForm", Property::from(Func::from(submit)).writable())?;
+    let click = |ctx: Ctx<'js>, this: This<ResponseInstance<'js>>, options: Opt<Js<'js>>| {
+        let (finished, state) = parts(&this.0);
+        pages::click_link(&ctx, &state, &finished, options.0)
+    };
+    prototype.prop("clickLink", Property::from(Func::from(click)).writable())?;
+    Ok(())
 }
 
 /// Keeps the value of a field in the object itself, where the script may change it.
-fn keep<'js>(this: &Instance<'js>, name: &str, value: Js<'js>) -> Result<()> {
+fn keep<'js>(this: &ResponseInstance<'js>, name: &str, value: Js<'js>) -> Result<()> {
     let property = Property::from(value).writable().enumerable();
     this.prop(name, property.configurable())
 }
 
-fn parts(this: &Instance<'_>) -> (Rc<Finished>, Rc<State>) {
+fn parts(this: &ResponseInstance<'_>) -> (Rc<Finished>, Rc<State>) {
     let this = this.borrow();
     (Rc::clone(&this.0.finished), Rc::clone(&this.0.state))
 }
@@ -130,7 +122,7 @@ pub fn create<'js>(ctx: &Ctx<'js>, state: &Rc<State>, finished: Finished) -> Res
 }
 
 /// Returns a plain object with all fields, for `JSON.stringify`.
-fn plain<'js>(ctx: Ctx<'js>, this: This<Instance<'js>>) -> Result<Object<'js>> {
+fn plain<'js>(ctx: Ctx<'js>, this: This<ResponseInstance<'js>>) -> Result<Object<'js>> {
     let plain = Object::new(ctx)?;
     for (name, _) in FIELDS {
         let value: Js<'js> = this.0.get(name)?;
@@ -282,7 +274,11 @@ fn request<'js>(ctx: &Ctx<'js>, of: &Finished) -> Result<Js<'js>> {
 }
 
 /// Returns the body as JSON, or the value at a path in it.
-fn json<'js>(ctx: Ctx<'js>, this: This<Instance<'js>>, path: Opt<Js<'js>>) -> Result<Js<'js>> {
+fn json<'js>(
+    ctx: Ctx<'js>,
+    this: This<ResponseInstance<'js>>,
+    path: Opt<Js<'js>>,
+) -> Result<Js<'js>> {
     let this = this.0;
     let finished = Rc::clone(&this.borrow().0.finished);
     let is_missing = finished.outcome.status == 0

@@ -2,13 +2,11 @@
 
 use rquickjs::{
     Array, Class, Coerced, Ctx, Object, Result,
-    class::{JsClass, Readable},
-    function::Constructor,
     object::Accessor,
     prelude::{Func, Rest, This},
 };
 
-use crate::js::edge::Native;
+use crate::js::edge::{Native, native_class};
 
 /// A URL with the name of its requests.
 pub struct NamedUrl {
@@ -16,25 +14,18 @@ pub struct NamedUrl {
     pub name: String,
 }
 
-type Instance<'js> = Class<'js, Native<NamedUrl>>;
+type UrlInstance<'js> = Class<'js, Native<NamedUrl>>;
 
-impl<'js> JsClass<'js> for Native<NamedUrl> {
-    const NAME: &'static str = "URL";
-    type Mutable = Readable;
+native_class!(NamedUrl, "URL", add_methods);
 
-    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        let prototype = Object::new(ctx.clone())?;
-        let url = |this: This<Instance<'js>>| this.0.borrow().0.url.clone();
-        let name = |this: This<Instance<'js>>| this.0.borrow().0.name.clone();
-        prototype.prop("url", Accessor::from(url).enumerable())?;
-        prototype.prop("name", Accessor::from(name).enumerable())?;
-        prototype.set("toString", Func::from(url))?;
-        Ok(Some(prototype))
-    }
-
-    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
-        Ok(None)
-    }
+/// Adds the methods to the prototype.
+fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
+    let url = |this: This<UrlInstance<'js>>| this.0.borrow().0.url.clone();
+    let name = |this: This<UrlInstance<'js>>| this.0.borrow().0.name.clone();
+    prototype.prop("url", Accessor::from(url).enumerable())?;
+    prototype.prop("name", Accessor::from(name).enumerable())?;
+    prototype.set("toString", Func::from(url))?;
+    Ok(())
 }
 
 /// Adds `url` to the module.
@@ -46,7 +37,7 @@ fn tagged_template<'js>(
     ctx: Ctx<'js>,
     parts: Array<'js>,
     values: Rest<Coerced<String>>,
-) -> Result<Instance<'js>> {
+) -> Result<UrlInstance<'js>> {
     let (mut url, mut name) = (String::new(), String::new());
     for (index, part) in parts.iter::<String>().enumerate() {
         let part = part?;
