@@ -215,7 +215,7 @@ fn test<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
         match &own.host {
             Some(host) => host.abort(&text),
             // While the script is loaded, its caller reports this.
-            None => own.stopped.set(Some("test aborted")),
+            None => *own.aborted.borrow_mut() = Some(text),
         }
         own.waiter.end();
         Err(throw_interrupted(&ctx))

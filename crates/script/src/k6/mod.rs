@@ -38,7 +38,7 @@ pub use host::{
     Host, HostFuture, HttpError, HttpOutcome, HttpRequest, InstanceInfo, Level, ScenarioInfo,
     StatusRange, Timings, VuConnections, VuId,
 };
-pub use script::Script;
+pub use script::{LoadError, Script};
 pub use shared::{Fetch, ScriptFile, Settings};
 pub use state::{IterationInfo, VuOptions};
 pub use vu::{CallError, Ended, Iteration, SummaryOutput, Vu};

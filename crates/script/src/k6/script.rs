@@ -24,6 +24,18 @@ use crate::js::{imports::named_modules, typescript};
 /// Maximum number of files that are read, and of problems that are reported.
 const MOST: usize = 1000;
 
+/// Why a script cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadError {
+    /// The file of the script cannot be read, with the reason.
+    MissingScript(String),
+    /// Modules that cannot be loaded, syntax errors or an exception of the init code: a line for
+    /// each, with file, line and column.
+    Problems(Vec<String>),
+    /// The init code called `exec.test.abort`: its text, such as `test aborted`.
+    Aborted(String),
+}
+
 /// A script that has been loaded. All workers share it.
 pub struct Script {
     shared: Arc<Shared>,
@@ -37,17 +49,19 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// Returns a line with file, line and column for each problem.
-    pub fn load(path: &Path, settings: Settings) -> Result<Arc<Script>, Vec<String>> {
+    /// Fails if a file or module is missing, or if the init code throws or aborts.
+    pub fn load(path: &Path, settings: Settings) -> Result<Arc<Script>, LoadError> {
         let absolute = std::path::absolute(path)
-            .map_err(|error| vec![format!("{}: {error}", path.display())])?;
+            .map_err(|error| LoadError::MissingScript(format!("{}: {error}", path.display())))?;
         let main = names::of_file(&names::normal(&absolute));
         let shared = Arc::new(Shared::new(main, settings));
+        let main = shared.read(&shared.main);
+        main.map_err(LoadError::MissingScript)?;
         let problems = check_on_large_stack(&shared);
         if !problems.is_empty() {
-            return Err(problems);
+            return Err(LoadError::Problems(problems));
         }
-        let exports = run_init(&shared).map_err(|error| vec![located(&error)])?;
+        let exports = run_init(&shared)?;
         Ok(Arc::new(Script {
             shared,
             options: exports.options,
@@ -104,8 +118,10 @@ struct Exports {
     others: Vec<String>,
 }
 
-fn run_init(shared: &Arc<Shared>) -> Result<Exports, ScriptError> {
-    let vu = Vu::create(shared, None, VuId::default(), VuOptions::default())?;
+fn run_init(shared: &Arc<Shared>) -> Result<Exports, LoadError> {
+    let failed = |error: &ScriptError| LoadError::Problems(vec![located(error)]);
+    let vu = Vu::create(shared, None, VuId::default(), VuOptions::default());
+    let vu = vu.map_err(|error| failed(&error))?;
     let vu = std::rc::Rc::new(vu);
     let exports = async {
         vu.initialize().await?;
@@ -146,8 +162,10 @@ fn run_init(shared: &Arc<Shared>) -> Result<Exports, ScriptError> {
         }
     };
     result.map_err(|error| match error {
-        CallError::Failed(error) => error,
-        CallError::Interrupted => ScriptError::new("the init code aborted the test"),
+        CallError::Failed(error) => failed(&error),
+        CallError::Interrupted => {
+            LoadError::Aborted(vu.aborted().unwrap_or_else(|| "test aborted".to_owned()))
+        }
     })
 }
 

@@ -133,6 +133,8 @@ pub struct State {
     /// Running timers, with their tasks in the background.
     pub timers: RefCell<HashMap<u64, u64>>,
     timer_numbers: Cell<u64>,
+    /// The text of `exec.test.abort`, if it was called while the script was loaded.
+    pub aborted: RefCell<Option<String>>,
     /// Why the script was stopped. `None` if it was not.
     pub stopped: Cell<Option<&'static str>>,
     /// CPU time of this stretch without a pause.
@@ -176,6 +178,7 @@ impl State {
             kept: RefCell::default(),
             timers: RefCell::default(),
             timer_numbers: Cell::new(0),
+            aborted: RefCell::default(),
             stopped: Cell::new(None),
             stretch_ns: Cell::new(0),
             turn: Cell::default(),

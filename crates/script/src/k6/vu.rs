@@ -157,6 +157,11 @@ impl Vu {
         Ok(())
     }
 
+    /// Returns the text of `exec.test.abort`, if it was called while the script was loaded.
+    pub(super) fn aborted(&self) -> Option<String> {
+        self.state.aborted.borrow().clone()
+    }
+
     /// Reads the exports of the script.
     pub(super) async fn read_exports<R: 'static>(
         self: &Rc<Self>,

@@ -16,7 +16,7 @@ use ::k6::{
 
 use crate::k6::{
     Ended, Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, Iteration, IterationInfo,
-    Level, ScenarioInfo, Script, Settings, Vu, VuConnections, VuId, VuOptions,
+    Level, LoadError, ScenarioInfo, Script, Settings, Vu, VuConnections, VuId, VuOptions,
 };
 
 type Answer = Box<dyn Fn(&HttpRequest) -> HttpOutcome>;
@@ -308,7 +308,8 @@ pub fn problems_of(files: &[(&str, &str)]) -> Vec<String> {
     let shown = folder.0.display().to_string();
     match Script::load(&folder.0.join(files[0].0), Settings::default()) {
         Ok(_) => Vec::new(),
-        Err(problems) => problems
+        Err(LoadError::Aborted(text) | LoadError::MissingScript(text)) => panic!("{text}"),
+        Err(LoadError::Problems(problems)) => problems
             .into_iter()
             .map(|problem| problem.replace(&format!("{shown}/"), ""))
             .collect(),

@@ -1,7 +1,7 @@
 //! Modules, globals and the built-in libraries.
 
 use super::fixture::{Fixture, block_on, iteration, output_of, problems_of};
-use crate::k6::{CallError, Ended, Settings};
+use crate::k6::{CallError, Ended, LoadError, Script, Settings};
 
 #[test]
 fn console_shows_values() {
@@ -192,8 +192,11 @@ fn base_mode_has_no_typescript_and_no_global() {
     fixture.complete();
     assert_eq!(fixture.logs(), ["Info undefined source=console"]);
     let folder = super::fixture::Folder::new(&[("a.ts", "const n: number = 1;")]);
-    let problems = crate::k6::Script::load(&folder.0.join("a.ts"), settings());
-    assert!(problems.err().unwrap()[0].contains("a.ts:1:"));
+    let problems = Script::load(&folder.0.join("a.ts"), settings());
+    match problems.err() {
+        Some(LoadError::Problems(problems)) => assert!(problems[0].contains("a.ts:1:")),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -484,4 +487,18 @@ fn checks_and_groups_refuse_what_k6_refuses() {
             "true false",
         ]
     );
+}
+
+#[test]
+fn missing_scripts_and_aborts_in_the_init_code_are_distinguished() {
+    let folder = super::fixture::Folder::new(&[(
+        "a.js",
+        "import exec from 'k6/execution';\ntry { exec.test.abort('no host'); } catch (e) {}",
+    )]);
+    let load = |name: &str| Script::load(&folder.0.join(name), Settings::default()).err();
+    assert_eq!(
+        load("a.js"),
+        Some(LoadError::Aborted("test aborted: no host".to_owned()))
+    );
+    assert!(matches!(load("b.js"), Some(LoadError::MissingScript(text)) if text.contains("b.js")));
 }
