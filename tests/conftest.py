@@ -36,7 +36,7 @@ def reset_inherited_state() -> None:
         signal.signal(number, signal.SIG_DFL)
     os.umask(0o022)
     for name in list(os.environ):
-        if name.startswith(("LOADLINE_", "OTEL_")) or name.upper().endswith("_PROXY") or name in INHERITED:
+        if name.startswith(("LOADLINE_", "OTEL_", "K6_")) or name.upper().endswith("_PROXY") or name in INHERITED:
             del os.environ[name]
     os.environ["TERM"] = "xterm-256color"
     # With this mutant a busy machine makes no measurement invalid. Tests marked `timed` run without

@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use engine::{EngineOptions, run::DueArrivals};
 use k6::{
+    exit::RunError,
     log::Level,
     options::{
         OptionSource, Options, UNKNOWN_FIELDS_WARNING,
@@ -15,7 +16,7 @@ use k6::{
     scenario::arrivals::ArrivalSchedule,
 };
 use plan::units::SECOND;
-use script::k6::Script;
+use script::k6::{LoadError, Script};
 use session::{Job, SharedMessageSink, exit, inputs, live};
 
 use crate::{
@@ -200,17 +201,7 @@ fn load(flags: &RunFlags, settings: &Settings) -> Result<Arc<Script>, Refused> {
             let text = std::io::read_to_string(std::io::stdin().lock());
             Some(text.map_err(|error| Refused::new(USAGE, format!("standard input: {error}")))?)
         }
-        file => {
-            let path = Path::new(file);
-            if !path.is_file() {
-                let text = format!(
-                    "The moduleSpecifier \"{file}\" couldn't be found on local disk. Make sure \
-                     that you've specified the right path to the file."
-                );
-                return Err(Refused::new(USAGE, text));
-            }
-            None
-        }
+        _ => None,
     };
     let mut environment: Vec<(String, String)> = Vec::new();
     if settings.include_system_env_vars != Some(false) {
@@ -226,9 +217,16 @@ fn load(flags: &RunFlags, settings: &Settings) -> Result<Arc<Script>, Refused> {
             fetch: None,
         },
     );
-    loaded.map_err(|lines| Refused {
-        code: EXCEPTION,
-        lines,
+    loaded.map_err(|error| match error {
+        LoadError::MissingScript(line) => Refused::new(USAGE, line),
+        LoadError::Problems(lines) => Refused {
+            code: EXCEPTION,
+            lines,
+        },
+        LoadError::Aborted(text) => {
+            let error = RunError::ScriptAborted(text);
+            Refused::new(error.exit_code(), error.message())
+        }
     })
 }
 

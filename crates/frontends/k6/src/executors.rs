@@ -17,11 +17,11 @@ use measure::{LabelId, label::LabelGroup, sample::Intended};
 use tokio::task::spawn_local;
 use worker::deadlines::Limit;
 
-use crate::{lifecycle::Run, progress::ScenarioProgress, vus::PooledVu};
+use crate::{lifecycle::WorkerRun, progress::ScenarioProgress, vus::PooledVu};
 
 /// A scenario while it runs.
 pub struct ScenarioRun {
-    pub run: Rc<Run>,
+    pub run: Rc<WorkerRun>,
     pub index: usize,
     pub scenario: Rc<Scenario>,
     /// Label of the iterations in the record.
@@ -45,7 +45,7 @@ pub struct ScenarioRun {
 }
 
 impl ScenarioRun {
-    pub fn new(run: &Rc<Run>, index: usize, base_ns: u64) -> Rc<ScenarioRun> {
+    pub fn new(run: &Rc<WorkerRun>, index: usize, base_ns: u64) -> Rc<ScenarioRun> {
         let scenario = Rc::new(run.shared.plan.scenarios[index].clone());
         let worker = &run.worker;
         let label = worker.label(LabelGroup::Iteration, "", &scenario.name);
@@ -212,13 +212,16 @@ impl ScenarioRun {
         };
         self.busy.borrow_mut().push(Rc::clone(vu));
         self.run.iterate(self, vu, number, intended).await;
+        self.forget_busy(vu);
+        // A virtual user without waits must not keep others from running.
+        tokio::task::consume_budget().await;
+    }
+
+    fn forget_busy(&self, vu: &Rc<PooledVu>) {
         let mut busy = self.busy.borrow_mut();
         if let Some(place) = busy.iter().position(|other| Rc::ptr_eq(other, vu)) {
             busy.swap_remove(place);
         }
-        drop(busy);
-        // A virtual user without waits must not keep others from running.
-        tokio::task::consume_budget().await;
     }
 
     /// Starts virtual users that share a number of iterations.
@@ -254,7 +257,7 @@ impl ScenarioRun {
 
     async fn ramp(self: &Rc<Self>, ramp: &RampingVus) {
         let worker = &self.run.worker;
-        let mut slots: Vec<Rc<Slot>> = Vec::new();
+        let mut slots: Vec<Rc<RampSlot>> = Vec::new();
         for step in ramp.steps() {
             let at_ns = self.start_ns.saturating_add(step.at_ns);
             if worker.clock.now() < at_ns && worker.sleep_until(at_ns, &self.stopped).await.is_err()
@@ -280,7 +283,7 @@ impl ScenarioRun {
         }
     }
 
-    fn activate(self: &Rc<Self>, slot: &Rc<Slot>) {
+    fn activate(self: &Rc<Self>, slot: &Rc<RampSlot>) {
         if !slot.is_active.replace(true) {
             slot.changes.set(slot.changes.get() + 1);
         }
@@ -300,7 +303,7 @@ impl ScenarioRun {
     }
 
     /// Lets a virtual user finish its iteration, and interrupts it later.
-    fn deactivate(self: &Rc<Self>, slot: &Rc<Slot>, last_ns: u64) {
+    fn deactivate(self: &Rc<Self>, slot: &Rc<RampSlot>, last_ns: u64) {
         slot.is_active.set(false);
         let (scenario, slot) = (Rc::clone(self), Rc::clone(slot));
         let change = slot.changes.get();
@@ -391,7 +394,7 @@ impl ScenarioRun {
 
 /// A place of a ramp. Those with the lowest numbers stay.
 #[derive(Default)]
-struct Slot {
+struct RampSlot {
     is_active: Cell<bool>,
     /// The virtual user whose task runs.
     vu: RefCell<Option<Rc<PooledVu>>>,

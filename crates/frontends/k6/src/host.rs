@@ -25,14 +25,14 @@ use worker::{
     stop::Cause,
 };
 
-use crate::{samples::Samples, shared::Shared};
+use crate::{samples::SampleReceiver, shared::Shared};
 
 /// The host of a worker.
 pub struct RunHost {
     pub worker: Rc<Worker>,
     pub client: Client,
     pub shared: Arc<Shared>,
-    pub samples: Samples,
+    pub samples: SampleReceiver,
     /// Connections of each virtual user, with the iteration that they belong to.
     pools: RefCell<HashMap<u64, (u64, Rc<ConnectionPool>)>>,
     /// Iterations whose first request has not been sent: lateness of their start.
@@ -56,7 +56,7 @@ impl RunHost {
             worker: Rc::clone(worker),
             client,
             shared: Arc::clone(shared),
-            samples: Samples::new(shared),
+            samples: SampleReceiver::new(shared),
             pools: RefCell::default(),
             first: RefCell::default(),
             traffic: RefCell::default(),

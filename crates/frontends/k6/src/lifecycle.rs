@@ -61,7 +61,7 @@ impl Driver for K6Driver {
         Box::pin(async move {
             let client = Client::new(&worker, self.client);
             let host = Rc::new(RunHost::new(&worker, client, &self.shared));
-            let run = Rc::new(Run {
+            let run = Rc::new(WorkerRun {
                 worker,
                 host,
                 idle: IdleVus::default(),
@@ -77,7 +77,7 @@ impl Driver for K6Driver {
 }
 
 /// A run on its worker.
-pub struct Run {
+pub struct WorkerRun {
     pub worker: Rc<Worker>,
     pub shared: Arc<Shared>,
     pub host: Rc<RunHost>,
@@ -90,7 +90,7 @@ pub struct Run {
     vus: Cell<u64>,
 }
 
-impl Run {
+impl WorkerRun {
     async fn live(self: &Rc<Self>) {
         if self.initialize().await && self.set_up().await {
             self.execute().await;
@@ -353,18 +353,27 @@ impl Run {
         worker.users.set(progress.active.fetch_sub(1, Relaxed) - 1);
         scenario.progress().busy.fetch_sub(1, Relaxed);
         self.count_iteration(scenario, vu.id, &ended, done_ns - start_ns);
-        let outcome = match &ended {
-            Ended::Completed => RequestOutcome::Ok,
-            Ended::Failed(_) => RequestOutcome::Failed(Failure::Check("exception")),
-            Ended::Interrupted => RequestOutcome::Unanswered(Fault::Cancelled),
-        };
-        let mut recorder = worker.recorder.borrow_mut();
-        recorder.iteration(done_ns, scenario.label, intended, outcome);
-        drop(recorder);
+        self.record_iteration(scenario, intended, &ended, done_ns);
         worker.run_due(done_ns);
         if ended != Ended::Interrupted {
             self.pause(vu, start_ns).await;
         }
+    }
+
+    fn record_iteration(
+        &self,
+        scenario: &ScenarioRun,
+        intended: Intended,
+        ended: &Ended,
+        done_ns: u64,
+    ) {
+        let outcome = match ended {
+            Ended::Completed => RequestOutcome::Ok,
+            Ended::Failed(_) => RequestOutcome::Failed(Failure::Check("exception")),
+            Ended::Interrupted => RequestOutcome::Unanswered(Fault::Cancelled),
+        };
+        let mut recorder = self.worker.recorder.borrow_mut();
+        recorder.iteration(done_ns, scenario.label, intended, outcome);
     }
 
     fn count_iteration(&self, scenario: &ScenarioRun, vu: u64, ended: &Ended, took_ns: u64) {

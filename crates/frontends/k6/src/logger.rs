@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{IsTerminal as _, Write as _},
     sync::{Arc, Mutex, PoisonError},
-    time::{Instant, SystemTime},
+    time::SystemTime,
 };
 
 use jiff::tz::TimeZone;
@@ -12,21 +12,24 @@ use k6::{
     log::{Entry, Level, LogFormat, LogOutput},
     options::settings::Settings,
 };
+use plan::units::SECOND;
 use session::SharedMessageSink;
+use worker::clock;
 
 /// Writes log lines. Copies write to the same place.
 #[derive(Clone)]
 pub struct Logger {
     format: LogFormat,
-    output: Output,
+    output: LogTarget,
     least: Level,
     zone: TimeZone,
-    began: Instant,
+    /// Start of the program on the monotonic clock, in nanoseconds.
+    began_ns: u64,
     sink: SharedMessageSink,
 }
 
 #[derive(Clone)]
-enum Output {
+enum LogTarget {
     Stderr,
     Stdout,
     None,
@@ -44,10 +47,10 @@ impl Logger {
         };
         Logger {
             format,
-            output: Output::Stderr,
+            output: LogTarget::Stderr,
             least: Level::Info,
             zone: TimeZone::system(),
-            began: Instant::now(),
+            began_ns: clock::monotonic_ns(),
             sink: Arc::clone(sink),
         }
     }
@@ -64,14 +67,14 @@ impl Logger {
             _ => Level::Info,
         };
         let output = match LogOutput::parse(settings.log_output.as_deref().unwrap_or(""))? {
-            LogOutput::Stderr => Output::Stderr,
-            LogOutput::Stdout => Output::Stdout,
-            LogOutput::None => Output::None,
+            LogOutput::Stderr => LogTarget::Stderr,
+            LogOutput::Stdout => LogTarget::Stdout,
+            LogOutput::None => LogTarget::None,
             LogOutput::File { path, level } => {
                 let file = File::options().create(true).append(true).open(&path);
                 let file = file.map_err(|error| format!("--log-output: {path}: {error}"))?;
                 least = level.unwrap_or(least);
-                Output::File(Arc::new(Mutex::new(file)))
+                LogTarget::File(Arc::new(Mutex::new(file)))
             }
         };
         Ok(Logger {
@@ -101,7 +104,7 @@ impl Logger {
             message,
             fields,
             wall_ns: i64::try_from(wall_ns).unwrap_or(i64::MAX),
-            elapsed_s: self.began.elapsed().as_secs(),
+            elapsed_s: clock::monotonic_ns().saturating_sub(self.began_ns) / SECOND,
         };
         let line = self.format.render(&entry, &self.zone);
         Some(line.trim_end_matches('\n').to_owned())
@@ -110,10 +113,10 @@ impl Logger {
     /// Writes a line that [`Logger::line`] has made.
     pub fn write_line(&self, line: &str) {
         match &self.output {
-            Output::Stderr => self.sink.say(&line),
-            Output::Stdout => self.sink.out(&format!("{line}\n")),
-            Output::None => {}
-            Output::File(file) => {
+            LogTarget::Stderr => self.sink.say(&line),
+            LogTarget::Stdout => self.sink.out(&format!("{line}\n")),
+            LogTarget::None => {}
+            LogTarget::File(file) => {
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Err(error) = writeln!(file, "{line}") {
                     self.sink

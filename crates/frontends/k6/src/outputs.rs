@@ -21,9 +21,9 @@ const FULL: usize = 1 << 16;
 
 /// The outputs of a run.
 #[derive(Default)]
-pub struct Outputs(Vec<Output>);
+pub struct Outputs(Vec<SampleOutput>);
 
-struct Output {
+struct SampleOutput {
     lines: Lines,
     waiting: String,
     sender: Option<mpsc::Sender<String>>,
@@ -70,7 +70,7 @@ impl Outputs {
                     result
                         .and_then(|()| writer.finish().map_err(|error| format!("{name}: {error}")))
                 });
-            Ok(Output {
+            Ok(SampleOutput {
                 lines,
                 waiting,
                 sender: Some(sender),
@@ -103,7 +103,7 @@ impl Outputs {
 
     /// Hands all lines to the threads.
     pub fn flush(&mut self) {
-        self.0.iter_mut().for_each(Output::hand_over);
+        self.0.iter_mut().for_each(SampleOutput::hand_over);
     }
 
     /// Waits until everything is written. Returns a line for each output that failed.
@@ -120,7 +120,7 @@ impl Outputs {
     }
 }
 
-impl Output {
+impl SampleOutput {
     fn hand_over(&mut self) {
         if let Some(sender) = self.sender.as_ref().filter(|_| !self.waiting.is_empty()) {
             // A thread that has ended reports its error at the end.
@@ -129,40 +129,40 @@ impl Output {
     }
 }
 
-enum Writer {
+enum OutputWriter {
     Stdout(SharedMessageSink),
     Plain(File),
-    Compressed(GzEncoder<File>),
+    Compressed(Box<GzEncoder<File>>),
 }
 
-fn writer(spec: &OutputSpec, sink: &SharedMessageSink) -> Result<Writer, String> {
+fn writer(spec: &OutputSpec, sink: &SharedMessageSink) -> Result<OutputWriter, String> {
     let Some(path) = spec.path() else {
-        return Ok(Writer::Stdout(SharedMessageSink::clone(sink)));
+        return Ok(OutputWriter::Stdout(SharedMessageSink::clone(sink)));
     };
     let file = File::create(path).map_err(|error| format!("--out {path}: {error}"))?;
     Ok(match spec.is_compressed() {
-        true => Writer::Compressed(GzEncoder::new(file, Compression::fast())),
-        false => Writer::Plain(file),
+        true => OutputWriter::Compressed(Box::new(GzEncoder::new(file, Compression::fast()))),
+        false => OutputWriter::Plain(file),
     })
 }
 
-impl Writer {
+impl OutputWriter {
     fn write(&mut self, text: &str) -> std::io::Result<()> {
         match self {
-            Writer::Stdout(sink) => {
+            OutputWriter::Stdout(sink) => {
                 sink.out(text);
                 Ok(())
             }
-            Writer::Plain(file) => file.write_all(text.as_bytes()),
-            Writer::Compressed(file) => file.write_all(text.as_bytes()),
+            OutputWriter::Plain(file) => file.write_all(text.as_bytes()),
+            OutputWriter::Compressed(file) => file.write_all(text.as_bytes()),
         }
     }
 
     fn finish(self) -> std::io::Result<()> {
         match self {
-            Writer::Stdout(_) => Ok(()),
-            Writer::Plain(mut file) => file.flush(),
-            Writer::Compressed(file) => file.finish().map(|_| ()),
+            OutputWriter::Stdout(_) => Ok(()),
+            OutputWriter::Plain(mut file) => file.flush(),
+            OutputWriter::Compressed(file) => file.finish().map(|_| ()),
         }
     }
 }

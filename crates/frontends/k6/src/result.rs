@@ -9,7 +9,7 @@ use k6::{
 };
 use script::k6::{Level, SummaryOutput};
 
-use crate::lifecycle::Run;
+use crate::lifecycle::WorkerRun;
 
 /// The result of a run.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub struct RunResult {
 }
 
 /// Evaluates the thresholds, and stops the run if one of them asks for it.
-pub fn evaluate_during_run(run: &Run, elapsed_ns: u64) {
+pub fn evaluate_during_run(run: &WorkerRun, elapsed_ns: u64) {
     let aggregator = run.host.samples.aggregator.borrow();
     let mut thresholds = run.thresholds.borrow_mut();
     let registry = &run.shared.registry;
@@ -34,7 +34,7 @@ pub fn evaluate_during_run(run: &Run, elapsed_ns: u64) {
 }
 
 /// Evaluates the thresholds for the last time, and makes the summary.
-pub async fn conclude(run: &Rc<Run>) {
+pub async fn conclude(run: &Rc<WorkerRun>) {
     let shared = &run.shared;
     let duration_ns = run.worker.clock.now();
     let crossed = {
@@ -80,7 +80,7 @@ struct Made {
     export: String,
 }
 
-fn make(run: &Run, mode: SummaryMode, duration_ns: u64) -> Made {
+fn make(run: &WorkerRun, mode: SummaryMode, duration_ns: u64) -> Made {
     let shared = &run.shared;
     let aggregator = run.host.samples.aggregator.borrow();
     let thresholds = run.thresholds.borrow();

@@ -13,18 +13,18 @@ use k6::{
 use crate::{outputs::Outputs, shared::Shared};
 
 /// The samples of a run.
-pub struct Samples {
+pub struct SampleReceiver {
     pub aggregator: RefCell<Aggregator>,
     pub outputs: RefCell<Outputs>,
     shared: Arc<Shared>,
 }
 
-impl Samples {
-    pub fn new(shared: &Arc<Shared>) -> Samples {
+impl SampleReceiver {
+    pub fn new(shared: &Arc<Shared>) -> SampleReceiver {
         let is_full = shared.settings.summary_mode == Some(SummaryMode::Full);
         let selections = shared.thresholds.selections();
         let aggregator = Aggregator::new(&shared.registry, &selections, is_full);
-        Samples {
+        SampleReceiver {
             aggregator: RefCell::new(aggregator),
             outputs: RefCell::new(shared.take_outputs()),
             shared: Arc::clone(shared),
@@ -32,7 +32,7 @@ impl Samples {
     }
 }
 
-impl SampleSink for Samples {
+impl SampleSink for SampleReceiver {
     fn add(&self, wall_ns: i64, tags: &Tags, values: &[(MetricId, f64)]) {
         self.aggregator.borrow_mut().add(wall_ns, tags, values);
         let mut outputs = self.outputs.borrow_mut();

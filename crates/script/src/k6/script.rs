@@ -32,7 +32,7 @@ pub enum LoadError {
     /// Modules that cannot be loaded, syntax errors or an exception of the init code: a line for
     /// each, with file, line and column.
     Problems(Vec<String>),
-    /// The init code called `exec.test.abort`: its text, such as `test aborted`.
+    /// The init code called `exec.test.abort`: its text, which may be empty.
     Aborted(String),
 }
 
@@ -163,9 +163,7 @@ fn run_init(shared: &Arc<Shared>) -> Result<Exports, LoadError> {
     };
     result.map_err(|error| match error {
         CallError::Failed(error) => failed(&error),
-        CallError::Interrupted => {
-            LoadError::Aborted(vu.aborted().unwrap_or_else(|| "test aborted".to_owned()))
-        }
+        CallError::Interrupted => LoadError::Aborted(vu.aborted().unwrap_or_default()),
     })
 }
 
