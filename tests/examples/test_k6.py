@@ -1,0 +1,19 @@
+"""The example script for k6."""
+
+import json
+from pathlib import Path
+
+EXAMPLE = Path(__file__).parent.parent.parent / "examples/k6/short-links.js"
+
+
+def test_thresholds_of_the_example_hold(loadline, start_lab):
+    lab = start_lab("shortener")
+    flags = ["-e", f"BASE_URL={lab.url}", "-e", "DURATION=2s", "--summary-export", "summary.json"]
+    done = loadline("k6", "run", *flags, EXAMPLE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    metrics = json.loads((loadline.folder / "summary.json").read_text())["metrics"]
+    # 50 readers per second for 2 s. `setup` creates three links, and each editor at least one.
+    assert metrics["iterations"]["count"] >= 100
+    created = metrics["links_created"]["count"]
+    assert created > 0
+    assert lab.stats()["shortener"]["stored"] == created + 3
