@@ -95,7 +95,7 @@ def test_run_without_a_writable_folder_does_not_start(loadline) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "advice"),
     [
-        ("t.js", "import http from 'k6/http';", "this is a k6 script"),
+        ("t.js", "module.exports = {};", "this is JavaScript"),
         ("t.jmx", "<jmeterTestPlan version='1.2'/>", "this is a JMeter plan"),
         ("t.json", '{"info": {"_postman_id": "1"}, "item": []}', "this is a Postman collection"),
         ("t.json", '{"swagger": "2.0"}', "this is a Swagger 2 document"),

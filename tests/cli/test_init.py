@@ -115,7 +115,7 @@ def test_init_unreadable_input_is_reported_in_one_line(loadline):
     for words, line in [
         (["a.txt"], "a.txt:2:3: curl's option --frobnicate is not supported: remove it"),
         (["curl", "http://localhost/", "-F", "a"], "curl, argument 3: this is not a form part: use 'name=value'"),
-        (["k.js"], "k.js is a k6 script, which cannot be read yet: record its requests as a HAR file"),
+        (["k.js"], "k.js is a k6 script, which needs no plan: use `loadline k6 run k.js`"),
         (["b.txt"], "b.txt: `loadline init` reads URLs"),
         (["none.har"], "none.har: no such file; for a URL, add https:// at the start"),
         (["https://"], "`https://` is not a URL"),

@@ -111,10 +111,9 @@ fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), Co
 }
 
 fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
-    if front_ends::programs(what).is_some() {
-        return Err(CommandError::bad_input(format!(
-            "{what}: users of a locustfile decide when to send, so there is no rate to search: use a plan, an Artillery script or a wrk script"
-        )));
+    if let Some(programs) = front_ends::programs(what) {
+        let reason = programs.unsearchable();
+        return Err(CommandError::bad_input(format!("{what}: {reason}")));
     }
     if args.over == "users" && front_ends::scripts(what).is_some() {
         return Err(CommandError::bad_input(

@@ -46,9 +46,7 @@ pub fn run(mut args: args::RunArgs) -> u8 {
 
 fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<u8, CommandError> {
     if args.many.on.is_some() || args.part.shard.is_some() || args.part.shard_index.is_some() {
-        return Err(CommandError::could_not_run(
-            "Locust distributes a locustfile with its own master and workers: use `loadline locust --master`, `--worker` and `--processes`. --on and --shard are for load that Loadline sends itself",
-        ));
+        return Err(CommandError::could_not_run(programs.undistributed()));
     }
     let flags = Flags::read(args)?;
     let asked = asked(args, &flags, args.target.as_deref()).map_err(CommandError::bad_input)?;
@@ -454,10 +452,8 @@ fn load(
 pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     let flags = Flags::read(args)?;
     contradictions(args, &flags)?;
-    if front_ends::programs(&args.what).is_some() {
-        return Err(CommandError::bad_input(
-            "Locust has its own master and workers: remove --on and --shard for a locustfile",
-        ));
+    if let Some(programs) = front_ends::programs(&args.what) {
+        return Err(CommandError::bad_input(programs.undistributed()));
     }
     let plan = match front_ends::scripts(&args.what) {
         Some(scripts) => {

@@ -109,9 +109,7 @@ fn foreign(file: &FileSample<'_>) -> Option<&'static str> {
     let has = |key: &str| file.root().is_some_and(|root| root.get(key).is_some());
     let is_module = file.has_suffix(&["js", "mjs", "ts"]);
     if is_module && file.text.contains("k6/") {
-        return Some(
-            "this is a k6 script, which cannot be run yet: record its requests as a HAR file and use `loadline init FILE.har`",
-        );
+        return Some("this is a k6 script: use `loadline k6 run FILE`");
     }
     if is_module {
         return Some(

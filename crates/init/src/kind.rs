@@ -37,7 +37,7 @@ pub fn from_source(
     let text = checked(source)?;
     if is_k6_script(name, text) {
         return Err(LoadErrors::refused(format!(
-            "{name} is a k6 script, which cannot be read yet: record its requests as a HAR file and use `loadline init FILE.har`"
+            "{name} is a k6 script, which needs no plan: use `loadline k6 run {name}`"
         )));
     }
     let root = if looks_like_curl(text) || jmeter::is_plan(text) {

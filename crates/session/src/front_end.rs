@@ -85,6 +85,10 @@ pub trait ExternalTool: Sync {
     /// Runs the program with the tool and additional environment variables. Returns the exit code,
     /// unless the tool replaced this process.
     fn run(&self, requested: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
+    /// Says why `--on` and `--shard` are not available, and what to do.
+    fn undistributed(&self) -> &'static str;
+    /// Says why `loadline find` is not available, and what to do.
+    fn unsearchable(&self) -> &'static str;
 }
 
 /// A script during a run.

@@ -201,6 +201,10 @@ fn load(flags: &RunFlags, settings: &Settings) -> Result<Arc<Script>, Refused> {
             let text = std::io::read_to_string(std::io::stdin().lock());
             Some(text.map_err(|error| Refused::new(USAGE, format!("standard input: {error}")))?)
         }
+        archive if archive.ends_with(".tar") => {
+            let text = format!("{archive}: archives cannot be run: name the script");
+            return Err(Refused::new(USAGE, text));
+        }
         _ => None,
     };
     let mut environment: Vec<(String, String)> = Vec::new();

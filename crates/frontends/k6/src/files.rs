@@ -14,8 +14,9 @@ impl TestFileReader for Scripts {
         "a k6 script (.js or .ts)"
     }
 
+    /// None: other scripts have the same suffixes.
     fn suffixes(&self) -> &'static [&'static str] {
-        &["js", "ts"]
+        &[]
     }
 
     /// A script is a program, so its requests are unknown until it runs.
@@ -30,7 +31,17 @@ impl TestFileReader for Scripts {
 
 impl ExternalTool for Scripts {
     fn runs(&self, what: &str) -> bool {
-        (what.ends_with(".js") || what.ends_with(".ts")) && !what.contains("://")
+        let is_script = what.ends_with(".js") || what.ends_with(".ts");
+        let text = || std::fs::read_to_string(what).unwrap_or_default();
+        is_script && !what.contains("://") && imports_k6(&text())
+    }
+
+    fn undistributed(&self) -> &'static str {
+        "a k6 script runs in one process: remove --on and --shard"
+    }
+
+    fn unsearchable(&self) -> &'static str {
+        "a k6 script has scenarios instead of one rate or number of users, so there is nothing to search: use a plan, an Artillery script or a wrk script"
     }
 
     /// Continues as `loadline k6 run`, with k6's output and exit codes.
@@ -45,6 +56,13 @@ impl ExternalTool for Scripts {
         }
         Err(command.exec().to_string())
     }
+}
+
+/// Whether a script names a module of k6, or one of its libraries.
+fn imports_k6(text: &str) -> bool {
+    ["'k6'", "\"k6\"", "'k6/", "\"k6/", "jslib.k6.io"]
+        .iter()
+        .any(|module| text.contains(module))
 }
 
 fn command_line(options: &RunOptions<'_>) -> Result<Vec<String>, String> {

@@ -212,7 +212,13 @@ impl WorkerRun {
                 let call = vu.call_handle_summary(data);
                 let late = RunError::OtherTimeout(late);
                 let outputs = self.within(limit, late, &vu, call).await;
-                outputs.map_err(|reason| reason.message())
+                outputs.map_err(|reason| {
+                    let text = reason.message();
+                    if matches!(reason, RunError::OtherTimeout(_)) {
+                        self.shared.end_early(reason);
+                    }
+                    text
+                })
             }
             Err(text) => Err(text),
         };

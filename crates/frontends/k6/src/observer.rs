@@ -93,7 +93,11 @@ impl RunObserver for K6Observer<'_> {
             reasons.push(RunError::ThresholdsCrossed(result.crossed));
         }
         let Some(error) = RunError::decisive(reasons) else {
-            return exit::PASS;
+            // Criteria and stop rules are given in the environment, and are not k6's.
+            return match exit::is_failed(outcome) {
+                true => exit::FAIL,
+                false => exit::PASS,
+            };
         };
         let fields: Vec<(&str, &str)> = error
             .hint()

@@ -17,6 +17,14 @@ impl ExternalTool for PythonFiles {
     fn run(&self, options: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String> {
         match interpreter::become_locust(&command_line(options)?, variables)? {}
     }
+
+    fn undistributed(&self) -> &'static str {
+        "Locust distributes a locustfile with its own master and workers: use `loadline locust --master`, `--worker` and `--processes`. --on and --shard are for load that Loadline sends itself"
+    }
+
+    fn unsearchable(&self) -> &'static str {
+        "users of a locustfile decide when to send, so there is no rate to search: use a plan, an Artillery script or a wrk script"
+    }
 }
 
 fn command_line(options: &RunOptions<'_>) -> Result<Vec<String>, String> {

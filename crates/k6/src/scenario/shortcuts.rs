@@ -20,8 +20,7 @@ pub(super) fn refuse_segments(options: &Options) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "execution segment `{segment}` is not supported: remove it, and divide the load with \
-         `loadline run --on`"
+        "execution segment `{segment}` is not supported: remove it, and run the whole test"
     ))
 }
 
