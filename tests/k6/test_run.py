@@ -326,3 +326,96 @@ def test_failed_requests_are_no_exceptions(k6):
     assert values(done, "checks_succeeded") == "100.00% 1 out of 1"
     assert values(done, "http_req_failed") == "100.00% 1 out of 1"
     assert 'msg="Request Failed" error="Get \\"http://127.0.0.1:1/\\"' in done.stderr
+
+
+def test_requests_of_interrupted_iterations_are_recorded(loadline):
+    script = """
+export const options = { scenarios: { slow: { executor: 'constant-vus', vus: 3, duration: '1s', gracefulStop: '0s' } } };
+export default function () { http.get(`${__ENV.BASE}/a`); }
+"""
+    with fake_servers.FakeServer(fake_servers.never_answer) as server:
+        loadline.write("script.js", OPEN + script)
+        done = loadline("k6", "run", "-e", f"BASE={server.url}", "script.js")
+    assert done.returncode == 0, done.stderr
+    requests = loadline.summary()["requests"]
+    assert (requests["issued"], requests["ok"], requests["adds_up"]) == (3, 0, True), requests
+
+
+def test_users_of_a_later_scenario_are_not_taken(k6):
+    script = """
+export const options = { scenarios: {
+  a: { executor: 'constant-arrival-rate', rate: 20, duration: '2s', preAllocatedVUs: 1, maxVUs: 10, exec: 'busy' },
+  b: { executor: 'constant-vus', vus: 3, duration: '1s', startTime: '1s' },
+} };
+export function busy() { sleep(0.4); }
+export default function () { sleep(0.1); http.get(`${__ENV.BASE}/b`); }
+"""
+    done = k6(script)
+    assert "fewer VUs than planned" not in done.stderr
+    assert "b ✓ [ 100% ] 3 VUs" in done.stdout
+    assert int(values(done, "http_reqs").split()[0]) >= 9
+
+
+def test_a_second_signal_ends_teardown(loadline, server):
+    script = """
+export const options = { vus: 1, duration: '60s' };
+export default function () { http.get(`${__ENV.BASE}/a`); sleep(60); }
+export function teardown() { http.get(`${__ENV.BASE}/teardown`); sleep(50); }
+"""
+    loadline.write("script.js", OPEN + script)
+    with loadline.start("k6", "run", "-e", f"BASE={server.url}", "script.js") as run:
+        wait_until(lambda: server.lines, "the first request")
+        run.send_signal(signal.SIGINT)
+        wait_until(lambda: "GET /teardown" in server.lines, "teardown")
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=20)
+    assert run.returncode == 105, err
+
+
+def test_a_signal_ends_setup(loadline, server):
+    script = """
+export function setup() { http.get(`${__ENV.BASE}/setup`); sleep(50); }
+export default function () { http.get(`${__ENV.BASE}/a`); }
+"""
+    loadline.write("script.js", OPEN + script)
+    with loadline.start("k6", "run", "-e", f"BASE={server.url}", "script.js") as run:
+        wait_until(lambda: server.lines, "setup")
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=20)
+    assert (run.returncode, server.lines) == (105, ["GET /setup"]), err
+
+
+def test_options_of_the_test_name_the_scenario_of_shortcuts(k6):
+    script = """
+export const options = { stages: [{ duration: '300ms', target: 1 }] };
+export default function () {
+  const scenario = exec.test.options.scenarios.default;
+  check(scenario, { ramp: (s) => s.executor === 'ramping-vus' && s.stages[0].target === 1 && s.stages[0].duration === '300ms' });
+  sleep(0.2);
+}
+"""
+    done = k6(script)
+    assert values(done, "checks_succeeded").startswith("100.00%")
+
+
+def test_rates_begin_when_the_users_exist(k6):
+    script = """
+const end = Date.now() + 300;
+while (Date.now() < end) {}
+export const options = { vus: 4, iterations: 4 };
+export default function () { sleep(1); }
+"""
+    done = k6(script)
+    # The initialisation takes more than a second, which is not part of the test.
+    assert float(values(done, "iterations").split()[1].removesuffix("/s")) > 2
+
+
+def test_bytes_of_setup_are_counted(k6):
+    done = k6("export function setup() { http.get(`${__ENV.BASE}/setup`); }\nexport default function () {}")
+    assert values(done, "data_received").split()[:2] != ["0", "B"]
+
+
+def test_criteria_of_the_environment_decide_the_exit_code(loadline, server):
+    loadline.write("script.js", OPEN + GET)
+    done = loadline("run", "script.js", "--check", "p99 < 1ns", "--", "-e", f"BASE={server.url}")
+    assert done.returncode == 1, done.stdout + done.stderr

@@ -291,10 +291,11 @@ async fn fulfil(state: &WorkerState, token: Token, order: &Order, limit: &Rc<Lim
     };
     let client = &state.clients[usize::from(!order.verifies)];
     let pool = state.pool(order.session, order.verifies);
-    let measured = client.measure(call, &pool, limit).await;
+    let mut exchange = call.exchange(worker);
+    let measured = client.measure(&call, &mut exchange, &pool, limit).await;
     Completion {
         token,
-        answer: read(measured.exchange.answer),
+        answer: read(exchange.answer),
         fault: measured.fault,
         account: PendingSample {
             queue: state.queue,

@@ -264,7 +264,9 @@ fn ready(
     let usage = |line: String| Refused::new(USAGE, line);
     let (exports, live) = live::options_from_env().map_err(usage)?;
     let seed = inputs::seed_from_env().map_err(|line| usage(line.to_owned()))?;
-    let plan = plan_of::plan(shared, script);
+    let mut plan = plan_of::plan(shared, script);
+    let environment: Vec<(String, String)> = std::env::vars().collect();
+    plan.http.proxies = formats::proxy::from_environment(&environment).map_err(usage)?;
     let options = EngineOptions {
         // One virtual user runs on one thread, and its engine uses more time than the client.
         workers: Some(1),

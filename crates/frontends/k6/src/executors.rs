@@ -122,7 +122,7 @@ impl ScenarioRun {
             self.finish().await;
         }
         for vu in self.idle.borrow_mut().drain(..) {
-            self.run.idle.put(vu);
+            self.give_back(vu);
         }
         let status = match self.stopped.is_aborted() {
             true => Status::Interrupted,
@@ -134,7 +134,8 @@ impl ScenarioRun {
     /// Waits for the tasks: until the regular end, then for the graceful stop, and interrupts what
     /// is left.
     async fn finish(&self) {
-        if self.all_ended_by(self.end_ns()).await {
+        let end_ns = self.end_ns();
+        if self.all_ended_by(end_ns).await {
             return self.count_dropped();
         }
         self.progress().set_status(Status::Stopping);
@@ -178,7 +179,12 @@ impl ScenarioRun {
 
     /// Takes a virtual user that waits, for the rest of the scenario.
     fn take_vu(&self) -> Option<Rc<PooledVu>> {
-        let vu = self.run.idle.take()?;
+        let Some(vu) = self.run.idle.take() else {
+            let name = &self.scenario.name;
+            let text = format!("scenario {name} has fewer VUs than planned, because none was idle");
+            self.run.host.warn(&text);
+            return None;
+        };
         self.progress().vus.fetch_add(1, Relaxed);
         Some(vu)
     }
@@ -367,15 +373,20 @@ impl ScenarioRun {
     fn start_arrival(self: &Rc<Self>, vu: Rc<PooledVu>, intended_ns: u64) {
         let scenario = Rc::clone(self);
         self.start_task(async move {
-            scenario.iterate(&vu, Some(intended_ns)).await;
+            if !scenario.stopped.is_aborted() {
+                scenario.iterate(&vu, Some(intended_ns)).await;
+            }
             scenario.idle.borrow_mut().push_back(vu);
         });
     }
 
     /// Initialises one more virtual user, while iterations go on.
     fn grow(self: &Rc<Self>) {
-        if let Some(vu) = self.take_vu() {
-            self.idle.borrow_mut().push_back(vu);
+        // Idle virtual users may be those of scenarios that start later.
+        if self.run.existing() >= self.run.shared.plan.max_vus() {
+            if let Some(vu) = self.take_vu() {
+                self.idle.borrow_mut().push_back(vu);
+            }
             return;
         }
         if self.is_growing.replace(true) {
@@ -384,8 +395,12 @@ impl ScenarioRun {
         let scenario = Rc::clone(self);
         spawn_local(async move {
             if let Some(vu) = scenario.run.new_vu().await {
-                scenario.progress().vus.fetch_add(1, Relaxed);
-                scenario.idle.borrow_mut().push_back(vu);
+                if scenario.is_over() {
+                    scenario.run.idle.put(vu);
+                } else {
+                    scenario.progress().vus.fetch_add(1, Relaxed);
+                    scenario.idle.borrow_mut().push_back(vu);
+                }
             }
             scenario.is_growing.set(false);
         });

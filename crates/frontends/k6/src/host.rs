@@ -172,10 +172,11 @@ impl Host for SharedHost {
     fn instance(&self) -> InstanceInfo {
         let progress = &self.0.shared.progress;
         InstanceInfo {
-            current_test_run_duration_ms: self.0.worker.clock.now() as f64 / 1e6,
+            current_test_run_duration_ms: progress.elapsed_ns(self.0.worker.clock.now()) as f64
+                / 1e6,
             iterations_completed: progress.completed.load(Relaxed),
             iterations_interrupted: progress.interrupted.load(Relaxed),
-            vus_active: progress.active.load(Relaxed),
+            vus_active: progress.active_vus(),
             vus_initialized: progress.initialized.load(Relaxed),
         }
     }
@@ -195,7 +196,7 @@ impl Host for SharedHost {
     }
 
     fn options(&self) -> String {
-        self.0.shared.options.to_json().to_string()
+        self.0.shared.options_json().to_string()
     }
 
     fn text_summary(&self, data: &str, options: &str) -> Option<String> {

@@ -1,10 +1,10 @@
 //! Sends the requests of scripts, measures them, and describes the result as k6 does.
 
 use codec::{Want, encode, encode::Charset, url};
-use measure::{label::LabelGroup, outcome::Failure, sample::RequestOutcome};
+use measure::{Fault, Sample, label::LabelGroup, outcome::Failure, sample::RequestOutcome};
 use script::k6::{HttpError, HttpOutcome, HttpRequest, StatusRange, Timings, VuConnections};
 use worker::{
-    client::{Built, Measured, MeasuredCall},
+    client::{Built, Exchange, Measured, MeasuredCall},
     deadlines::Limit,
 };
 
@@ -47,19 +47,55 @@ pub async fn send(host: &RunHost, connections: VuConnections, request: HttpReque
         host,
         place: worker.watch(&limit),
     };
-    let mut measured = host.client.measure(call, &pool, &limit).await;
+    let mut sent = SentRequest {
+        exchange: call.exchange(worker),
+        call,
+        host,
+        vu: connections.vu,
+        is_settled: false,
+    };
+    let client = &host.client;
+    let measured = client.measure(&sent.call, &mut sent.exchange, &pool, &limit);
+    let mut measured = measured.await;
     drop(place);
-    let (sent, received) = (measured.sample.bytes_out, measured.sample.bytes_in);
-    let mut traffic = host.traffic.borrow_mut();
-    let bytes = traffic.entry(connections.vu).or_default();
-    (bytes.0, bytes.1) = (bytes.0 + sent, bytes.1 + received);
-    drop(traffic);
-    judge(&mut measured, request.expected.as_deref());
-    // The requests of `setup` and `teardown` are not part of the load.
-    if connections.vu > 0 {
-        record(host, &measured);
+    judge(&mut measured, &sent.exchange, request.expected.as_deref());
+    sent.settle(&measured.sample);
+    outcome(&measured, &mut sent.exchange)
+}
+
+/// A request that is recorded, even if its iteration is interrupted.
+struct SentRequest<'a> {
+    call: MeasuredCall<'a>,
+    exchange: Exchange,
+    host: &'a RunHost,
+    vu: u64,
+    is_settled: bool,
+}
+
+impl SentRequest<'_> {
+    fn settle(&mut self, sample: &Sample) {
+        self.is_settled = true;
+        let mut traffic = self.host.traffic.borrow_mut();
+        let bytes = traffic.entry(self.vu).or_default();
+        bytes.0 += sample.bytes_out;
+        bytes.1 += sample.bytes_in;
+        drop(traffic);
+        // The requests of `setup` and `teardown` are not part of the load.
+        if self.vu > 0 {
+            record(self.host, sample);
+        }
     }
-    outcome(measured)
+}
+
+impl Drop for SentRequest<'_> {
+    fn drop(&mut self) {
+        if !self.is_settled {
+            let ended = RequestOutcome::Unanswered(Fault::Cancelled);
+            let now_ns = self.host.worker.clock.now();
+            let sample = self.call.sample(&self.exchange, ended, now_ns);
+            self.settle(&sample);
+        }
+    }
 }
 
 /// A limit that the worker knows, until it is dropped.
@@ -123,8 +159,8 @@ fn build(request: &HttpRequest) -> Result<Built, String> {
     })
 }
 
-fn judge(measured: &mut Measured, expected: Option<&[StatusRange]>) {
-    let status = measured.exchange.answer.status;
+fn judge(measured: &mut Measured, exchange: &Exchange, expected: Option<&[StatusRange]>) {
+    let status = exchange.answer.status;
     let is_expected = |ranges: &[StatusRange]| {
         ranges
             .iter()
@@ -135,8 +171,7 @@ fn judge(measured: &mut Measured, expected: Option<&[StatusRange]>) {
     }
 }
 
-fn record(host: &RunHost, measured: &Measured) {
-    let sample = &measured.sample;
+fn record(host: &RunHost, sample: &Sample) {
     let mut recorder = host.worker.recorder.borrow_mut();
     recorder.issued(sample.done_ns, sample.label, sample.intended);
     recorder.sample(sample);
@@ -145,12 +180,8 @@ fn record(host: &RunHost, measured: &Measured) {
     }
 }
 
-fn outcome(measured: Measured) -> HttpOutcome {
-    let Measured {
-        exchange,
-        fault,
-        sample,
-    } = measured;
+fn outcome(measured: &Measured, exchange: &mut Exchange) -> HttpOutcome {
+    let (fault, sample) = (measured.fault, &measured.sample);
     let moments = &exchange.moments;
     let written = moments.first_write.unwrap_or(sample.done_ns);
     let sent = if moments.sent > 0 {
@@ -167,7 +198,7 @@ fn outcome(measured: Measured) -> HttpOutcome {
         waiting: first_read.saturating_sub(sent),
         receiving: sample.done_ns.saturating_sub(first_read),
     };
-    let mut answer = exchange.answer;
+    let answer = &mut exchange.answer;
     if let Some(fault) = fault {
         return HttpOutcome {
             timings,

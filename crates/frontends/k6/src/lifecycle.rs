@@ -23,8 +23,8 @@ use tokio::task::spawn_local;
 use worker::{
     Worker,
     client::{Client, HttpClientConfig},
-    deadlines::Limit,
-    stop::Cause,
+    deadlines::{Limit, TICK_NS},
+    stop::{Cause, Urgency},
 };
 
 use crate::{
@@ -76,6 +76,46 @@ impl Driver for K6Driver {
     }
 }
 
+/// How long a function of the script may take.
+struct Patience {
+    limit: DurationNs,
+    /// Error after that time.
+    late: RunError,
+    /// Whether the function ends when the run is stopped. Otherwise only a second signal ends it.
+    until_stop: bool,
+}
+
+/// Interrupts a function of the script when its time is over, or when the run is stopped.
+struct Watch {
+    worker: Rc<Worker>,
+    vu: Rc<Vu>,
+    /// Aborted when the function has returned.
+    ended: Rc<Limit>,
+    is_late: Rc<Cell<bool>>,
+    last_ns: u64,
+    until_stop: bool,
+}
+
+impl Watch {
+    async fn run(self) {
+        loop {
+            let now_ns = self.worker.clock.now();
+            let is_stopped = match self.until_stop {
+                true => self.worker.arrivals_end.is_aborted(),
+                false => self.worker.common.stop.urgency() == Urgency::Abort,
+            };
+            if now_ns >= self.last_ns || is_stopped {
+                self.is_late.set(!is_stopped);
+                return self.vu.interrupt();
+            }
+            let next_ns = self.last_ns.min(now_ns + TICK_NS);
+            if self.worker.sleep_until(next_ns, &self.ended).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
 /// A run on its worker.
 pub struct WorkerRun {
     pub worker: Rc<Worker>,
@@ -112,8 +152,15 @@ impl WorkerRun {
             // Other tasks, such as the one that tells that the worker is alive, must run too.
             tokio::task::yield_now().await;
         }
-        self.worker.start_late(self.worker.clock.now());
+        let now_ns = self.worker.clock.now();
+        self.worker.start_late(now_ns);
+        self.shared.progress.initialized_at(now_ns);
         true
+    }
+
+    /// Returns the number of virtual users that exist or are being initialised.
+    pub fn existing(&self) -> u64 {
+        self.vus.get()
     }
 
     /// Creates a virtual user. `None` if its init code failed, which ends the run.
@@ -161,23 +208,34 @@ impl WorkerRun {
         let limit = limit.unwrap_or(options::DEFAULT_SETUP_TIMEOUT);
         let late = RunError::SetupTimeout(limit);
         let data = match self.vu(0).await {
-            Ok(vu) => self.within(limit, late, &vu, vu.call_setup()).await,
-            Err(text) => Err(RunError::ScriptException(text)),
+            Ok(vu) => {
+                let patience = Patience {
+                    limit,
+                    late,
+                    until_stop: true,
+                };
+                self.within(patience, &vu, vu.call_setup()).await
+            }
+            Err(text) => Err(Some(RunError::ScriptException(text))),
         };
+        self.add_traffic("::setup");
         match data {
             Ok(data) => {
                 *self.data.borrow_mut() = data.map(Arc::from);
                 !self.worker.arrivals_end.is_aborted()
             }
             Err(reason) => {
-                self.end_early(reason);
+                if let Some(reason) = reason {
+                    self.end_early(reason);
+                }
                 false
             }
         }
     }
 
     async fn tear_down(&self) {
-        let is_wanted = self.shared.options.no_teardown != Some(true);
+        let is_wanted = self.shared.options.no_teardown != Some(true)
+            && self.worker.common.stop.urgency() != Urgency::Abort;
         if !is_wanted || !self.shared.script.has_function("teardown") {
             return;
         }
@@ -186,10 +244,18 @@ impl WorkerRun {
         let late = RunError::TeardownTimeout(limit);
         let data = self.setup_data();
         let ended = match self.vu(0).await {
-            Ok(vu) => self.within(limit, late, &vu, vu.call_teardown(data)).await,
-            Err(text) => Err(RunError::ScriptException(text)),
+            Ok(vu) => {
+                let patience = Patience {
+                    limit,
+                    late,
+                    until_stop: false,
+                };
+                self.within(patience, &vu, vu.call_teardown(data)).await
+            }
+            Err(text) => Err(Some(RunError::ScriptException(text))),
         };
-        if let Err(reason) = ended {
+        self.add_traffic("::teardown");
+        if let Err(Some(reason)) = ended {
             self.shared.end_early(reason);
         }
     }
@@ -201,7 +267,8 @@ impl WorkerRun {
 
     /// Calls `handleSummary`. `None` if the script has none, or if it failed.
     pub async fn handle_summary(&self, data: String) -> Option<Vec<script::k6::SummaryOutput>> {
-        if !self.shared.script.has_function("handleSummary") {
+        let is_ended = self.worker.common.stop.urgency() == Urgency::Abort;
+        if is_ended || !self.shared.script.has_function("handleSummary") {
             return None;
         }
         let limit = self.shared.options.handle_summary_timeout;
@@ -209,12 +276,15 @@ impl WorkerRun {
         let late = "handleSummary() execution timed out".to_owned();
         let outputs = match self.vu(0).await {
             Ok(vu) => {
-                let call = vu.call_handle_summary(data);
-                let late = RunError::OtherTimeout(late);
-                let outputs = self.within(limit, late, &vu, call).await;
-                outputs.map_err(|reason| {
-                    let text = reason.message();
-                    if matches!(reason, RunError::OtherTimeout(_)) {
+                let patience = Patience {
+                    limit,
+                    late: RunError::OtherTimeout(late),
+                    until_stop: false,
+                };
+                let outputs = self.within(patience, &vu, vu.call_handle_summary(data));
+                outputs.await.map_err(|reason| {
+                    let text = reason.as_ref().map_or(String::new(), RunError::message);
+                    if let Some(reason @ RunError::OtherTimeout(_)) = reason {
                         self.shared.end_early(reason);
                     }
                     text
@@ -224,6 +294,8 @@ impl WorkerRun {
         };
         match outputs {
             Ok(outputs) => outputs,
+            // Only a second signal interrupts it without a reason.
+            Err(text) if text.is_empty() => None,
             Err(text) => {
                 self.host
                     .log(Level::Error, &text, &[("hint", "script exception")]);
@@ -232,33 +304,49 @@ impl WorkerRun {
         }
     }
 
-    /// Waits for a function of the script, and interrupts it after a time.
+    /// Waits for a function of the script, and interrupts it after a time. Fails without a reason
+    /// if the run was stopped, whose reason is known.
     async fn within<T>(
         &self,
-        patience: DurationNs,
-        late: RunError,
+        patience: Patience,
         vu: &Rc<Vu>,
         call: impl Future<Output = Result<T, CallError>>,
-    ) -> Result<T, RunError> {
-        let limit = Rc::<Limit>::default();
-        let (worker, ended, running) = (Rc::clone(&self.worker), Rc::clone(&limit), Rc::clone(vu));
-        let last_ns = worker.clock.now().saturating_add(patience.non_negative());
+    ) -> Result<T, Option<RunError>> {
+        let ended = Rc::<Limit>::default();
         let is_late = Rc::new(Cell::new(false));
-        let was_late = Rc::clone(&is_late);
-        spawn_local(async move {
-            if worker.sleep_until(last_ns, &ended).await.is_ok() {
-                was_late.set(true);
-                running.interrupt();
-            }
-        });
+        let last_ns = self.worker.clock.now();
+        let last_ns = last_ns.saturating_add(patience.limit.non_negative());
+        let watch = Watch {
+            worker: Rc::clone(&self.worker),
+            vu: Rc::clone(vu),
+            ended: Rc::clone(&ended),
+            is_late: Rc::clone(&is_late),
+            last_ns,
+            until_stop: patience.until_stop,
+        };
+        spawn_local(watch.run());
         let result = call.await;
-        limit.abort();
+        ended.abort();
         match result {
             Ok(value) => Ok(value),
-            Err(_) if is_late.get() => Err(late),
-            Err(CallError::Failed(error)) => Err(RunError::ScriptException(error.to_string())),
-            Err(CallError::Interrupted) => Err(RunError::ScriptAborted(String::new())),
+            Err(_) if is_late.get() => Err(Some(patience.late)),
+            Err(CallError::Failed(error)) => {
+                Err(Some(RunError::ScriptException(error.to_string())))
+            }
+            Err(CallError::Interrupted) => Err(None),
         }
+    }
+
+    /// Adds the bytes of `setup` or `teardown`.
+    fn add_traffic(&self, group: &str) {
+        let traffic = self.host.traffic.borrow_mut().remove(&0);
+        let (sent, received) = traffic.unwrap_or_default();
+        let tags = self.shared.run_tags().with("group", group);
+        let values = [
+            (metric::DATA_SENT, sent as f64),
+            (metric::DATA_RECEIVED, received as f64),
+        ];
+        self.host.add(&tags, &values);
     }
 
     /// Runs all scenarios to their ends.
@@ -305,8 +393,9 @@ impl WorkerRun {
             }
             self.gauges();
             self.host.samples.outputs.borrow_mut().flush();
-            let elapsed_ns = next_ns - base_ns;
-            if elapsed_ns > 0 && elapsed_ns.is_multiple_of(THRESHOLDS_NS) {
+            let since_base_ns = next_ns - base_ns;
+            if since_base_ns > 0 && since_base_ns.is_multiple_of(THRESHOLDS_NS) {
+                let elapsed_ns = self.shared.progress.elapsed_ns(next_ns);
                 result::evaluate_during_run(&self, elapsed_ns);
             }
             next_ns += GAUGE_NS;
@@ -316,7 +405,7 @@ impl WorkerRun {
     fn gauges(&self) {
         let progress = &self.shared.progress;
         let values = [
-            (metric::VUS, progress.active.load(Relaxed) as f64),
+            (metric::VUS, progress.active_vus() as f64),
             (metric::VUS_MAX, progress.initialized.load(Relaxed) as f64),
         ];
         self.host.add(&self.shared.run_tags(), &values);

@@ -60,6 +60,7 @@ impl RunObserver for K6Observer<'_> {
     }
 
     fn files_written(&mut self, report: Option<&Path>) {
+        self.screen.erase();
         if let Some(path) = report {
             let text = format!("loadline: report {}", path.display());
             self.say(Level::Info, &text, &[]);
@@ -70,10 +71,15 @@ impl RunObserver for K6Observer<'_> {
         let shared = self.screen.shared;
         let ended = std::mem::take(&mut *shared.outcome());
         let result = ended.result.unwrap_or_default();
+        self.screen.erase();
         for output in &result.outputs {
             self.write(output);
         }
         self.screen.draw();
+        self.screen.leave();
+        for line in result.samples.finish() {
+            self.say(Level::Error, &line, &[]);
+        }
         if shared.progress.completed.load(Relaxed) == 0 {
             self.say(Level::Warning, NO_ITERATIONS_WARNING, &[]);
         }

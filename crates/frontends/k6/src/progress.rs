@@ -15,6 +15,8 @@ pub struct Progress {
     pub completed: AtomicU64,
     /// Interrupted iterations.
     pub interrupted: AtomicU64,
+    /// When the planned virtual users were initialised. 0 before.
+    began_ns: AtomicU64,
     /// Start of the executors in nanoseconds from the start of the run. `u64::MAX` before.
     base_ns: AtomicU64,
     /// End of the executors. `u64::MAX` before.
@@ -44,6 +46,7 @@ impl Progress {
             active: AtomicU64::default(),
             completed: AtomicU64::default(),
             interrupted: AtomicU64::default(),
+            began_ns: AtomicU64::default(),
             base_ns: AtomicU64::new(u64::MAX),
             ended_ns: AtomicU64::new(u64::MAX),
             scenarios: (0..scenarios)
@@ -55,6 +58,22 @@ impl Progress {
     /// Returns when the executors started. `None` before.
     pub fn base_ns(&self) -> Option<u64> {
         Some(self.base_ns.load(Relaxed)).filter(|ns| *ns < u64::MAX)
+    }
+
+    /// Notes that the planned virtual users exist, which is when k6's clock starts.
+    pub fn initialized_at(&self, now_ns: u64) {
+        self.began_ns.store(now_ns, Relaxed);
+    }
+
+    /// Returns k6's time since the start of the test.
+    pub fn elapsed_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.began_ns.load(Relaxed))
+    }
+
+    /// Returns the number of virtual users that scenarios have.
+    pub fn active_vus(&self) -> u64 {
+        let scenarios = self.scenarios.iter();
+        scenarios.map(|scenario| scenario.vus.load(Relaxed)).sum()
     }
 
     pub fn begin(&self, base_ns: u64) {

@@ -7,17 +7,19 @@ use k6::{
     options::settings::SummaryMode,
     summary::{Summary, SummaryState, number::TimeUnit},
 };
-use script::k6::{Level, SummaryOutput};
+use script::k6::SummaryOutput;
 
-use crate::lifecycle::WorkerRun;
+use crate::{lifecycle::WorkerRun, outputs::Outputs};
 
 /// The result of a run.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct RunResult {
     /// What is written: by `handleSummary`, or the text of the summary.
     pub outputs: Vec<SummaryOutput>,
     /// Names of the metrics whose thresholds have failed. Empty if all hold.
     pub crossed: String,
+    /// Outputs of samples, which may still be written.
+    pub samples: Outputs,
 }
 
 /// Evaluates the thresholds, and stops the run if one of them asks for it.
@@ -36,7 +38,7 @@ pub fn evaluate_during_run(run: &WorkerRun, elapsed_ns: u64) {
 /// Evaluates the thresholds for the last time, and makes the summary.
 pub async fn conclude(run: &Rc<WorkerRun>) {
     let shared = &run.shared;
-    let duration_ns = run.worker.clock.now();
+    let duration_ns = shared.progress.elapsed_ns(run.worker.clock.now());
     let crossed = {
         let aggregator = run.host.samples.aggregator.borrow();
         let mut thresholds = run.thresholds.borrow_mut();
@@ -45,9 +47,8 @@ pub async fn conclude(run: &Rc<WorkerRun>) {
             .crossed_text()
     };
     let mode = shared.settings.summary_mode.unwrap_or(SummaryMode::Compact);
-    for line in run.host.samples.outputs.take().finish() {
-        run.host.log(Level::Error, &line, &[]);
-    }
+    let mut samples = run.host.samples.outputs.take();
+    samples.flush();
     let made = make(run, mode, duration_ns);
     let mut outputs = match mode {
         SummaryMode::Disabled => None,
@@ -70,7 +71,11 @@ pub async fn conclude(run: &Rc<WorkerRun>) {
             content: made.export.into_bytes(),
         });
     }
-    shared.outcome().result = Some(RunResult { outputs, crossed });
+    shared.outcome().result = Some(RunResult {
+        outputs,
+        crossed,
+        samples,
+    });
 }
 
 struct Made {

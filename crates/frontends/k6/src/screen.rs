@@ -7,7 +7,7 @@ use std::{
 
 use k6::{
     log::Level,
-    progress::{RunState, ScenarioState, columns, refresh, start_block},
+    progress::{RunState, ScenarioState, columns, init_line, refresh, start_block},
 };
 use measure::Interval;
 use record::Run;
@@ -48,11 +48,16 @@ impl<'a> Screen<'a> {
     }
 
     /// Removes the progress from a terminal, so that other lines can be written.
-    fn erase(&mut self) {
+    pub fn erase(&mut self) {
         let drawn = std::mem::take(&mut self.drawn);
         if drawn > 0 {
             self.sink.out(&format!("\x1b[{drawn}A\x1b[J"));
         }
+    }
+
+    /// Keeps the progress where it is, so that it is the last one.
+    pub fn leave(&mut self) {
+        self.drawn = 0;
     }
 
     /// Shows the progress.
@@ -70,14 +75,17 @@ impl<'a> Screen<'a> {
 
     fn progress(&self) -> Vec<String> {
         let (plan, progress) = (&self.shared.plan, &self.shared.progress);
-        let base_ns = progress.base_ns().unwrap_or(self.elapsed_ns);
+        let Some(base_ns) = progress.base_ns() else {
+            let initialized = progress.initialized.load(Relaxed);
+            return vec![String::new(), init_line(initialized, plan.planned_vus())];
+        };
         let elapsed_ns = progress.ended_ns().unwrap_or(self.elapsed_ns);
         let elapsed_ns = elapsed_ns.saturating_sub(base_ns);
         let state = RunState {
             is_paused: false,
             elapsed_ns,
             max_duration_ns: plan.max_duration_ns(),
-            active_vus: progress.active.load(Relaxed),
+            active_vus: progress.active_vus(),
             initialized_vus: progress.initialized.load(Relaxed),
             max_vus: plan.max_vus(),
             complete: progress.completed.load(Relaxed),

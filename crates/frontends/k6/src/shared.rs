@@ -4,14 +4,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k6::{
     aggregate::trend_stat::TrendStat,
+    duration::DurationNs,
     exit::RunError,
     metric::Registry,
     options::{Options, consolidate::Consolidated, settings::Settings},
-    scenario::{Plan, Scenario},
+    scenario::{Executor, Plan, Scenario},
     tags::Tags,
     threshold::evaluate::ThresholdSet,
 };
 use script::k6::{Script, VuOptions};
+use serde_json::json;
 
 use crate::{logger::Logger, outputs::Outputs, progress::Progress, result::RunResult};
 
@@ -145,15 +147,24 @@ impl Shared {
     /// Returns why no request may be sent to a host: code and text of the error.
     pub fn blocked(&self, host: &str) -> Option<(u32, String)> {
         let patterns = self.options.block_hostnames.as_ref();
-        if let Some(pattern) = patterns.and_then(|patterns| patterns.find(host)) {
-            let text = format!("hostname ({host}) is in a blocked pattern ({pattern})");
-            return Some((1111, text));
+        let pattern = patterns.and_then(|patterns| patterns.find(host))?;
+        let text = format!("hostname ({host}) is in a blocked pattern ({pattern})");
+        Some((1111, text))
+    }
+
+    /// Returns the options for `exec.test.options`: with the scenarios that shortcuts stand for.
+    pub fn options_json(&self) -> serde_json::Value {
+        let mut options = self.options.to_json();
+        if self.options.scenarios.is_none() {
+            let scenarios = self.plan.scenarios.iter();
+            let scenarios =
+                scenarios.map(|scenario| (scenario.name.clone(), scenario_json(scenario)));
+            options["scenarios"] = serde_json::Value::Object(scenarios.collect());
+            for shortcut in ["vus", "duration", "iterations", "stages"] {
+                options[shortcut] = serde_json::Value::Null;
+            }
         }
-        let address = host.trim_matches(['[', ']']).parse().ok()?;
-        let blocked = self.options.blacklist_ips.as_ref()?;
-        blocked
-            .contains(address)
-            .then(|| (1110, format!("IP ({host}) is in a blacklisted range")))
+        options
     }
 
     /// Returns the options of virtual users.
@@ -187,4 +198,44 @@ impl Shared {
             ..VuOptions::default()
         }
     }
+}
+
+/// Returns a scenario as scripts write it. Shortcuts stand for executors of virtual users only.
+fn scenario_json(scenario: &Scenario) -> serde_json::Value {
+    let text = |ns: u64| DurationNs(i64::try_from(ns).unwrap_or(i64::MAX)).to_string();
+    let mut json = match &scenario.executor {
+        Executor::ConstantVus { vus, duration_ns } => {
+            json!({ "vus": vus, "duration": text(*duration_ns) })
+        }
+        Executor::SharedIterations {
+            vus,
+            iterations,
+            max_duration_ns,
+        }
+        | Executor::PerVuIterations {
+            vus,
+            iterations,
+            max_duration_ns,
+        } => json!({
+            "vus": vus,
+            "iterations": iterations,
+            "maxDuration": text(*max_duration_ns),
+        }),
+        Executor::RampingVus(ramp) => {
+            let stages = ramp.stages.iter().map(
+                |stage| json!({ "duration": text(stage.duration_ns), "target": stage.target }),
+            );
+            json!({
+                "startVUs": ramp.start_vus,
+                "stages": stages.collect::<Vec<_>>(),
+                "gracefulRampDown": text(ramp.graceful_ramp_down_ns),
+            })
+        }
+        Executor::ConstantArrivalRate(_) | Executor::RampingArrivalRate(_) => json!({}),
+    };
+    json["executor"] = scenario.executor.kind().name().into();
+    json["exec"] = scenario.exec.clone().into();
+    json["startTime"] = text(scenario.start_time_ns).into();
+    json["gracefulStop"] = text(scenario.graceful_stop_ns).into();
+    json
 }

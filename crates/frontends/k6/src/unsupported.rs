@@ -20,6 +20,11 @@ pub fn problems(options: &Options, settings: &Settings, plan: &Plan) -> Vec<Stri
         "use the addresses in the script, or /etc/hosts",
     );
     refuse(
+        options.blacklist_ips.is_some(),
+        "option `blacklistIPs`",
+        "use `blockHostnames`, which is checked",
+    );
+    refuse(
         options.dns.is_some(),
         "option `dns`",
         "remove it; names are looked up when a connection is opened",

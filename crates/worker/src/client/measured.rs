@@ -10,7 +10,10 @@ use measure::{
 use plan::Timeouts;
 
 use super::{Agent, Built, Call, CallError, Client, Exchange, NoCaller, pool::ConnectionPool};
-use crate::deadlines::{Limit, NEVER};
+use crate::{
+    deadlines::{Limit, NEVER},
+    worker::Worker,
+};
 
 /// Idle limit of requests that have none. With it, the client also reports when the request was
 /// written.
@@ -45,65 +48,97 @@ pub struct MeasuredCall<'c> {
 /// A measured request whose outcome the caller decides.
 #[derive(Debug)]
 pub struct Measured {
-    /// The response, complete or partial, with its timestamps.
-    pub exchange: Exchange,
     /// Why the response is incomplete. `None` if it is complete.
     pub fault: Option<Fault>,
     /// The sample, with the outcome `Ok` if the response is complete.
     pub sample: Sample,
 }
 
+impl MeasuredCall<'_> {
+    /// Creates the exchange of the call, which starts now.
+    #[must_use]
+    pub fn exchange(&self, worker: &Worker) -> Exchange {
+        let timeouts = Timeouts {
+            total_ns: self.total_ns,
+            headers_ns: None,
+            idle_ns: Some(self.idle_ns.unwrap_or(AGES_NS)),
+        };
+        Exchange::begun(self.intended, worker.clock.now(), &timeouts, &worker.memory)
+    }
+
+    /// Returns the sample of the call, with what is known of its exchange.
+    #[must_use]
+    pub fn sample(&self, exchange: &Exchange, ended: RequestOutcome, done_ns: u64) -> Sample {
+        let (moments, status) = (&exchange.moments, exchange.answer.status);
+        Sample {
+            label: self.label,
+            intended: self.intended,
+            started_ns: self.started_ns,
+            first_write_ns: moments.first_write,
+            first_read_ns: moments.first_read,
+            done_ns,
+            ended,
+            status: (status > 0).then_some(Status::Http(status)),
+            bytes_out: moments.bytes_out,
+            bytes_in: moments.bytes_in,
+        }
+    }
+}
+
+/// Counts a request as in flight until it is dropped.
+struct InFlight<'w> {
+    worker: &'w Worker,
+    label: LabelId,
+    since_ns: u64,
+}
+
+impl<'w> InFlight<'w> {
+    fn new(worker: &'w Worker, label: LabelId, since_ns: u64) -> InFlight<'w> {
+        worker.requests_began(since_ns, label, 1);
+        InFlight {
+            worker,
+            label,
+            since_ns,
+        }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        let now_ns = self.worker.clock.now();
+        self.worker.request_ended(now_ns, self.label, self.since_ns);
+    }
+}
+
 impl Client {
     /// Sends a request over the caller's connections and measures it. The caller records the
-    /// sample. `limit` ends the request early, and must be known to the worker.
+    /// sample. `limit` ends the request early, and must be known to the worker. If the future is
+    /// dropped, `exchange` has what is known.
     pub async fn measure(
         &self,
-        call: MeasuredCall<'_>,
+        call: &MeasuredCall<'_>,
+        exchange: &mut Exchange,
         pool: &ConnectionPool,
         limit: &Rc<Limit>,
     ) -> Measured {
         let worker = &self.worker;
-        let now_ns = worker.clock.now();
-        worker.requests_began(now_ns, call.label, 1);
-        let timeouts = Timeouts {
-            total_ns: call.total_ns,
-            headers_ns: None,
-            idle_ns: Some(call.idle_ns.unwrap_or(AGES_NS)),
-        };
-        let mut exchange = Exchange::begun(call.intended, now_ns, &timeouts, &worker.memory);
+        let now_ns = exchange.moments.started;
+        let in_flight = InFlight::new(worker, call.label, now_ns);
         let first_ns = [call.connect_ns.or(call.idle_ns), call.total_ns];
         let first_ns = first_ns.into_iter().flatten().min();
         let first_at = first_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
         worker.deadlines.borrow_mut().limit(limit, first_at);
-        let fault = self
-            .send_measured(&call, pool, limit, &mut exchange)
-            .await
-            .err();
-        let moments = &exchange.moments;
+        let sent = self.send_measured(call, pool, limit, exchange).await;
+        let fault = sent.err();
         let done_ns = match fault {
-            None => moments.done,
+            None => exchange.moments.done,
             Some(_) => worker.clock.now(),
         };
-        let status = exchange.answer.status;
-        let sample = Sample {
-            label: call.label,
-            intended: call.intended,
-            started_ns: call.started_ns,
-            first_write_ns: moments.first_write,
-            first_read_ns: moments.first_read,
-            done_ns,
-            ended: fault.map_or(RequestOutcome::Ok, RequestOutcome::Unanswered),
-            status: (status > 0).then_some(Status::Http(status)),
-            bytes_out: moments.bytes_out,
-            bytes_in: moments.bytes_in,
-        };
-        worker.request_ended(done_ns, call.label, now_ns);
+        let ended = fault.map_or(RequestOutcome::Ok, RequestOutcome::Unanswered);
+        let sample = call.sample(exchange, ended, done_ns);
+        drop(in_flight);
         worker.run_due(done_ns);
-        Measured {
-            exchange,
-            fault,
-            sample,
-        }
+        Measured { fault, sample }
     }
 
     async fn send_measured(
