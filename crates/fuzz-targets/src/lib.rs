@@ -10,6 +10,7 @@ pub mod import;
 pub mod init_jmeter;
 pub mod init_postman;
 pub mod init_sources;
+pub mod k6_options;
 pub mod mqtt_packets;
 pub mod response_codec;
 pub mod script_source;

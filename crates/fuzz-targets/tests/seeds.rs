@@ -138,4 +138,10 @@ mod seeds {
             fuzz_targets::websocket_frames::check,
         );
     }
+    #[test]
+    fn k6_options() {
+        for path in files("fuzz/seeds/k6_options", &[""]) {
+            fuzz_targets::k6_options::check(&std::fs::read(path).unwrap());
+        }
+    }
 }
