@@ -156,7 +156,7 @@ enum Resumed {
 /// Lets code on a fiber wait.
 #[derive(Default)]
 pub struct Waiter {
-    /// The running fiber's. `None` outside of fibers.
+    /// The running fiber's. `None` while no fiber runs: before, between and after its stretches.
     yielder: Cell<Option<NonNull<Yielder<Resumed, Wait>>>>,
     ends: Cell<bool>,
     waker: RefCell<Option<Waker>>,
@@ -167,7 +167,11 @@ impl Waiter {
     /// Waits for a future, which the worker polls on its own stack. Returns `None` if the fiber
     /// must end, or if this is called outside of a fiber.
     pub fn wait<F: Future>(&self, future: F) -> Option<F::Output> {
-        let yielder = self.yielder.get().filter(|_| !self.ends.get())?;
+        if self.ends.get() {
+            return None;
+        }
+        // Taken, so that nothing on the worker's stack can suspend the fiber meanwhile.
+        let yielder = self.yielder.take()?;
         let mut future = pin!(future);
         let mut output = None;
         let mut poll = |cx: &mut TaskContext<'_>| match future.as_mut().poll(cx) {
@@ -181,8 +185,10 @@ impl Waiter {
         // SAFETY: only the lifetime changes. The closure is used only while this fiber is suspended
         // below, so that this frame exists.
         let wait: Wait = unsafe { std::mem::transmute(wait) };
-        // SAFETY: the yielder exists while its fiber runs, and this is called on it.
+        // SAFETY: the cell has a yielder only while its fiber runs, and only the worker continues
+        // fibers, so that this is called on the fiber's stack. The yielder exists as long as that.
         let resumed = unsafe { yielder.as_ref() }.suspend(wait);
+        self.yielder.set(Some(yielder));
         output.filter(|_| resumed == Resumed::Ready)
     }
 
@@ -215,6 +221,15 @@ impl Waiter {
     }
 }
 
+/// Removes the yielder when the fiber's code has returned or panicked.
+struct ClearYielder<'a>(&'a Waiter);
+
+impl Drop for ClearYielder<'_> {
+    fn drop(&mut self) {
+        self.0.yielder.set(None);
+    }
+}
+
 /// Code on a stack of its own. A future that is ready when the code has returned.
 ///
 /// A fiber that is dropped is ended first: its waits return `None` until the code returns.
@@ -238,9 +253,8 @@ impl<R: 'static> Fiber<R> {
         let own = Rc::clone(waiter);
         let coroutine = Coroutine::with_stack(stack, move |yielder, _| {
             own.yielder.set(Some(NonNull::from(yielder)));
-            let result = run();
-            own.yielder.set(None);
-            result
+            let _clear = ClearYielder(&own);
+            run()
         });
         Ok(Fiber {
             coroutine: Some(coroutine),
@@ -308,5 +322,64 @@ impl<R: 'static> Drop for Fiber<R> {
             self.waiter.end();
             self.resume(Resumed::Ended);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::{Future, poll_fn, ready},
+        panic::{AssertUnwindSafe, catch_unwind},
+        pin::pin,
+        rc::Rc,
+        task::{Context, Poll, Waker},
+    };
+
+    use super::{Fiber, Waiter};
+
+    fn poll<F: Future>(future: F) -> Poll<F::Output> {
+        pin!(future).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn wait_on_the_workers_stack_returns_none_while_a_fiber_is_suspended() {
+        let waiter = Rc::new(Waiter::default());
+        let own = Rc::clone(&waiter);
+        let mut fiber = Fiber::new(&waiter, move || {
+            let polled = Rc::clone(&own);
+            let mut polls = 0;
+            let inside = own.wait(poll_fn(|_| {
+                // The worker polls this.
+                assert!(!polled.is_on_fiber());
+                assert_eq!(polled.wait(ready(1)), None);
+                polls += 1;
+                match polls {
+                    1 => Poll::Pending,
+                    _ => Poll::Ready(2),
+                }
+            }));
+            (inside, own.is_on_fiber(), own.wait(ready(3)))
+        })
+        .unwrap();
+        assert!(poll(&mut fiber).is_pending());
+        assert!(!waiter.is_on_fiber());
+        assert_eq!(waiter.wait(ready(4)), None);
+        assert_eq!(poll(&mut fiber), Poll::Ready((Some(2), true, Some(3))));
+        assert_eq!(waiter.wait(ready(5)), None);
+    }
+
+    #[test]
+    fn wait_after_a_panic_on_a_fiber_returns_none() {
+        let waiter = Rc::new(Waiter::default());
+        let own = Rc::clone(&waiter);
+        let mut fiber = Fiber::new(&waiter, move || {
+            assert_eq!(own.wait(ready(1)), Some(1));
+            panic!("expected by the test");
+        })
+        .unwrap();
+        let polled = catch_unwind(AssertUnwindSafe(|| poll::<&mut Fiber<()>>(&mut fiber)));
+        assert!(polled.is_err());
+        assert!(!waiter.is_on_fiber());
+        assert_eq!(waiter.wait(ready(2)), None);
     }
 }
