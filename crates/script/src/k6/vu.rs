@@ -22,17 +22,29 @@ use crate::js::{
     values,
 };
 
+/// Maximum number of jobs of a failed call that run before the next one.
+const MOST_LEFT_JOBS: u32 = 10_000;
+
 /// A virtual user.
 pub struct Vu {
     /// What the script exports. Empty until the init code has run.
     exports: OnceCell<Persistent<Object<'static>>>,
     /// What `setup` returned, as the functions receive it.
     data: OnceCell<Persistent<Js<'static>>>,
+    /// What `__ENV` had before the scenario's variables were set.
+    replaced: RefCell<Vec<ReplacedVariable>>,
     state: Rc<State>,
     context: Context,
     is_running: Cell<bool>,
     /// Scenario whose tags and environment are in use.
     scenario: RefCell<Option<String>>,
+}
+
+/// A variable of `__ENV` that a scenario has set.
+struct ReplacedVariable {
+    name: String,
+    /// The value before. `None` if there was none.
+    value: Option<Persistent<Js<'static>>>,
 }
 
 /// An iteration of a virtual user.
@@ -136,6 +148,7 @@ impl Vu {
         Ok(Vu {
             exports: OnceCell::new(),
             data: OnceCell::new(),
+            replaced: RefCell::default(),
             state,
             context,
             is_running: Cell::new(false),
@@ -264,7 +277,7 @@ impl Vu {
             edge::enter(&vu.context, |ctx| {
                 let result = catch_unwind(AssertUnwindSafe(|| run(&vu, ctx)));
                 let result = vu.outcome(ctx, result);
-                vu.clean_up(ctx);
+                vu.clean_up(ctx, result.is_err());
                 result
             })
         };
@@ -303,17 +316,19 @@ impl Vu {
         }
     }
 
-    /// Forgets the work that a failed iteration left.
-    fn clean_up(&self, ctx: &Ctx<'_>) {
-        self.state.cancel_background();
-        // Jobs that are left must not run in the next iteration. They can no longer wait.
-        let mut most = 10_000;
-        if self.state.waiter.ends() || self.state.stopped.get().is_some() {
+    /// Forgets the work that a failed call left.
+    fn clean_up(&self, ctx: &Ctx<'_>, has_failed: bool) {
+        if has_failed || self.state.waiter.ends() || self.state.stopped.get().is_some() {
+            // The engine cannot drop jobs, and they must not run in the next iteration. Here they
+            // can no longer wait, log or report samples.
             self.state.waiter.end();
-            while most > 0 && ctx.execute_pending_job() {
-                most -= 1;
+            let mut left = MOST_LEFT_JOBS;
+            while left > 0 && ctx.execute_pending_job() {
+                left -= 1;
             }
         }
+        // Afterwards, because jobs can start timers and requests.
+        self.state.cancel_background();
         self.state.unhandled.clear();
         self.state.set_group(String::new());
     }
@@ -349,11 +364,42 @@ impl Vu {
             tags.set("scenario", &iteration.info.scenario);
         }
         drop(tags);
+        self.replace_environment(ctx, &iteration.env)?;
+        *self.scenario.borrow_mut() = Some(iteration.info.scenario.clone());
+        Ok(())
+    }
+
+    /// Sets the scenario's variables, after those of the scenario before were undone.
+    fn replace_environment(
+        &self,
+        ctx: &Ctx<'_>,
+        variables: &[(String, String)],
+    ) -> rquickjs::Result<()> {
         let environment: Object<'_> = ctx.globals().get("__ENV")?;
-        for (name, value) in &iteration.env {
+        // In reverse, because a name may be there twice.
+        for variable in self.replaced.take().into_iter().rev() {
+            match variable.value {
+                Some(value) => environment.set(variable.name, value.restore(ctx)?)?,
+                None => environment.remove(variable.name)?,
+            }
+        }
+        for (name, value) in variables {
+            // Not `contains_key`, which also finds what objects inherit, such as `toString`.
+            let mut own = environment.keys::<String>();
+            let is_known = own.any(|key| key.is_ok_and(|key| key == *name));
+            let before = match is_known {
+                true => {
+                    let before: Js<'_> = environment.get(name.as_str())?;
+                    Some(Persistent::save(ctx, before))
+                }
+                false => None,
+            };
+            self.replaced.borrow_mut().push(ReplacedVariable {
+                name: name.clone(),
+                value: before,
+            });
             environment.set(name.as_str(), value.as_str())?;
         }
-        *self.scenario.borrow_mut() = Some(iteration.info.scenario.clone());
         Ok(())
     }
 

@@ -397,3 +397,76 @@ fn workers_share_a_script() {
         thread.join().unwrap();
     }
 }
+
+#[test]
+fn jobs_of_a_failed_iteration_do_not_run_in_the_next_one() {
+    let fixture = Fixture::new(
+        "import { sleep } from 'k6';
+        export default function () {
+            if (__ITER > 0) { console.log('next'); return; }
+            const late = (text) => () => { console.log(text); setTimeout(() => console.log('timer'), 1); };
+            Promise.resolve().then(late('job')).then(late('second job'));
+            (async () => { await null; sleep(1); console.log('async'); })();
+            setTimeout(late('first timer'), 1);
+            throw new Error('stop');
+        }",
+    );
+    block_on(async {
+        let vu = fixture.vu(1).await;
+        let error = failure(vu.run(iteration(0)).await);
+        assert_eq!(error.message, "Error: stop");
+        assert_eq!(vu.run(iteration(1)).await, Ended::Completed);
+    });
+    assert_eq!(fixture.logs(), ["Info next source=console"]);
+    assert_eq!(fixture.host.in_flight.get(), 0);
+}
+
+#[test]
+fn variables_of_a_scenario_are_undone_in_the_next_one() {
+    let fixture = Fixture::with_files(
+        &[(
+            "script.js",
+            "export default function () {
+                const { BASE, OWN, toString } = __ENV;
+                console.log(BASE, OWN, typeof toString, Object.keys(__ENV).length);
+            }",
+        )],
+        crate::k6::Settings {
+            environment: vec![("BASE".to_owned(), "b".to_owned())],
+            ..crate::k6::Settings::default()
+        },
+    );
+    let in_scenario = |scenario: &str, env: &[(&str, &str)]| {
+        let mut next = iteration(0);
+        next.info.scenario = scenario.to_owned();
+        let env = env.iter();
+        next.env = env.map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        next
+    };
+    let all = [
+        ("BASE", "1"),
+        ("BASE", "2"),
+        ("OWN", "3"),
+        ("toString", "4"),
+    ];
+    block_on(async {
+        let vu = fixture.vu(1).await;
+        for next in [
+            in_scenario("a", &all),
+            in_scenario("b", &[("OWN", "5")]),
+            in_scenario("c", &[]),
+            in_scenario("a", &all),
+        ] {
+            assert_eq!(vu.run(next).await, Ended::Completed);
+        }
+    });
+    assert_eq!(
+        fixture.logs(),
+        [
+            "Info 2 3 string 3 source=console",
+            "Info b 5 function 2 source=console",
+            "Info b undefined function 1 source=console",
+            "Info 2 3 string 3 source=console",
+        ]
+    );
+}
