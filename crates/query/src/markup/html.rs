@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    cell::{Ref, RefCell},
+    cell::{Cell, Ref, RefCell},
 };
 
 use html5ever::{
@@ -12,19 +12,66 @@ use html5ever::{
     tendril::{StrTendril, TendrilSink},
 };
 
-use super::{NodeId, NodeKind, ROOT, Tree};
+use super::{ExceededLimit, Limits, NodeId, NodeKind, ROOT, Tree};
+
+/// Number of bytes after which the parser checks the limits.
+const CHUNK: usize = 4096;
 
 pub(super) fn parse(text: &str) -> Tree {
-    let sink = HtmlSink {
-        tree: RefCell::new(Tree::new()),
-        names: RefCell::new(vec![QualName::new(None, ns!(), local_name!(""))]),
-    };
-    parse_document(sink, ParseOpts::default()).one(text)
+    parse_document(HtmlSink::new(), ParseOpts::default()).one(text)
+}
+
+pub(super) fn parse_within(text: &str, limits: Limits) -> Result<Tree, ExceededLimit> {
+    let mut parser = parse_document(HtmlSink::new(), ParseOpts::default());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (chunk, after) = rest.split_at(chunk_length(rest));
+        parser.process(StrTendril::from_slice(chunk));
+        rest = after;
+        let sink = &parser.tokenizer.sink.sink;
+        if sink.deepest.get() > limits.depth {
+            return Err(ExceededLimit::Depth);
+        }
+        if sink.names.borrow().len() > limits.nodes {
+            return Err(ExceededLimit::Nodes);
+        }
+    }
+    let tree = parser.finish();
+    // Exact, because the parser can move elements after it has inserted them.
+    if depth(&tree) > limits.depth {
+        return Err(ExceededLimit::Depth);
+    }
+    if tree.nodes.len() > limits.nodes {
+        return Err(ExceededLimit::Nodes);
+    }
+    Ok(tree)
+}
+
+/// Returns the length of the next chunk in bytes. It ends between two characters.
+fn chunk_length(text: &str) -> usize {
+    let end = (CHUNK..text.len()).find(|at| text.is_char_boundary(*at));
+    end.unwrap_or(text.len())
+}
+
+/// Returns the maximum number of elements around each other.
+fn depth(tree: &Tree) -> usize {
+    let mut deepest = 0;
+    let mut waiting = vec![(ROOT, 0)];
+    while let Some((id, depth)) = waiting.pop() {
+        let depth = depth + usize::from(tree.name(id).is_some());
+        deepest = deepest.max(depth);
+        waiting.extend(tree.children(id).iter().map(|child| (*child, depth)));
+    }
+    deepest
 }
 
 struct HtmlSink {
     tree: RefCell<Tree>,
     names: RefCell<Vec<QualName>>,
+    /// Number of elements around each node, with itself, when it was inserted.
+    depths: RefCell<Vec<usize>>,
+    /// The maximum of `depths`.
+    deepest: Cell<usize>,
 }
 
 #[derive(Debug)]
@@ -41,9 +88,19 @@ impl ElemName for Name<'_> {
 }
 
 impl HtmlSink {
+    fn new() -> HtmlSink {
+        HtmlSink {
+            tree: RefCell::new(Tree::new()),
+            names: RefCell::new(vec![QualName::new(None, ns!(), local_name!(""))]),
+            depths: RefCell::new(vec![0]),
+            deepest: Cell::new(0),
+        }
+    }
+
     fn add(&self, kind: NodeKind, name: Option<QualName>) -> NodeId {
         let name = name.unwrap_or_else(|| QualName::new(None, ns!(), local_name!("")));
         self.names.borrow_mut().push(name);
+        self.depths.borrow_mut().push(0);
         self.tree.borrow_mut().add(kind)
     }
 
@@ -77,6 +134,9 @@ impl HtmlSink {
         tree.nodes[id].parent = Some(parent);
         let at = at.min(tree.nodes[parent].children.len());
         tree.nodes[parent].children.insert(at, id);
+        let mut depths = self.depths.borrow_mut();
+        depths[id] = depths[parent] + usize::from(tree.name(id).is_some());
+        self.deepest.set(self.deepest.get().max(depths[id]));
     }
 
     fn end_of(&self, parent: NodeId) -> usize {
@@ -204,5 +264,34 @@ impl TreeSink for HtmlSink {
             tree.nodes[*child].parent = Some(*new_parent);
         }
         tree.nodes[*new_parent].children.extend(children);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ExceededLimit, Limits, ROOT, Tree};
+
+    const LIMITS: Limits = Limits {
+        depth: 10,
+        nodes: 2000,
+    };
+
+    #[test]
+    fn limited_documents_equal_those_without_limits() {
+        let text = "<p>\u{e4}\u{1f600} &amp; <b>x</b>\r\n".repeat(300);
+        let tree = Tree::html_within(&text, LIMITS).unwrap();
+        assert_eq!(tree.inner_html(ROOT), Tree::html(&text).inner_html(ROOT));
+    }
+
+    #[test]
+    fn documents_above_a_limit_are_refused() {
+        // `html` and `body` are around the other elements.
+        assert!(Tree::html_within(&"<div>".repeat(8), LIMITS).is_ok());
+        for text in ["<div>".repeat(9), "<div>".repeat(1_000_000)] {
+            let refused = Tree::html_within(&text, LIMITS);
+            assert_eq!(refused.unwrap_err(), ExceededLimit::Depth);
+        }
+        let refused = Tree::html_within(&"<br>".repeat(2000), LIMITS);
+        assert_eq!(refused.unwrap_err(), ExceededLimit::Nodes);
     }
 }

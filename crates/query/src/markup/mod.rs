@@ -40,10 +40,36 @@ enum NodeKind {
     Comment(String),
 }
 
+/// Limits of a document from an untrusted source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Maximum number of elements around each other. The document's root element counts.
+    pub depth: usize,
+    /// Maximum number of nodes, texts and comments included.
+    pub nodes: usize,
+}
+
+/// The limit that a document exceeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExceededLimit {
+    Depth,
+    Nodes,
+}
+
 impl Tree {
     #[must_use]
     pub fn html(text: &str) -> Tree {
         html::parse(text)
+    }
+
+    /// Parses HTML, and stops early at a document that exceeds the limits: the time to parse and
+    /// to search a document grows with its depth times its size.
+    ///
+    /// # Errors
+    ///
+    /// Returns the limit that the document exceeds.
+    pub fn html_within(text: &str, limits: Limits) -> Result<Tree, ExceededLimit> {
+        html::parse_within(text, limits)
     }
 
     pub fn xml(text: &str) -> Result<Tree, String> {

@@ -2,9 +2,11 @@
 
 mod element;
 mod forms;
+mod limits;
 mod steps;
 
 pub use forms::{form_fields, form_request};
+pub use limits::parse;
 
 use std::rc::Rc;
 
@@ -225,9 +227,13 @@ pub fn module<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 }
 
 /// Parses HTML and returns the selection of its document.
+///
+/// # Errors
+///
+/// Throws if the document exceeds a limit.
 pub fn document<'js>(ctx: &Ctx<'js>, html: &str) -> Result<Js<'js>> {
     let selection = Selection {
-        tree: Rc::new(Tree::html(html)),
+        tree: Rc::new(parse(ctx, html)?),
         nodes: vec![ROOT],
         before: None,
     };

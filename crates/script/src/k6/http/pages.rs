@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use query::markup::Tree;
 use rquickjs::{Coerced, Ctx, FromJs, Object, Result, Value as Js};
 
 use super::{
@@ -70,7 +69,7 @@ pub fn submit_form<'js>(
     let form = form.map_or("form".to_owned(), |form| form.0);
     let submit: Option<Coerced<String>> = option(&options, "submitSelector")?;
     let submit = submit.map_or("[type=\"submit\"]".to_owned(), |submit| submit.0);
-    let tree = Tree::html(&page(ctx, finished)?);
+    let tree = html::parse(ctx, &page(ctx, finished)?)?;
     let (selector, button) = (html::selector(ctx, &form)?, html::selector(ctx, &submit)?);
     let Some(found) = html::form_request(&tree, &selector, &button) else {
         let message = format!(
@@ -124,7 +123,7 @@ pub fn click_link<'js>(
     let options = options.and_then(Js::into_object);
     let selector: Option<Coerced<String>> = option(&options, "selector")?;
     let selector = selector.map_or("a[href]".to_owned(), |selector| selector.0);
-    let tree = Tree::html(&page(ctx, finished)?);
+    let tree = html::parse(ctx, &page(ctx, finished)?)?;
     let found = html::selector(ctx, &selector)?.elements(&tree);
     let shown = &finished.request.url;
     let Some(link) = found.first() else {

@@ -112,3 +112,29 @@ fn forms_are_submitted_and_links_are_clicked() {
         ]
     );
 }
+
+#[test]
+fn documents_that_would_block_the_worker_are_refused() {
+    let fixture = Fixture::new(
+        "import { parseHTML } from 'k6/html';
+        import http from 'k6/http';
+        const attempt = (run) => { try { console.log(run()); } catch (e) { console.log(e.message); } };
+        export default function () {
+            attempt(() => parseHTML('<div>'.repeat(510)).find('div').size());
+            attempt(() => parseHTML('<div>'.repeat(200000)).find('div').text());
+            attempt(() => parseHTML('<br>'.repeat(200000)).html());
+            const res = http.get('http://a.test/');
+            attempt(() => res.html());
+            attempt(() => res.submitForm());
+            attempt(() => res.clickLink());
+        }",
+    );
+    fixture.answer(|_| ok(&"<div>".repeat(200_000)));
+    fixture.complete();
+    let deep = "Info the HTML document is nested more than 512 levels deep source=console";
+    let wide = "Info the HTML document has more than 200000 nodes source=console";
+    assert_eq!(
+        fixture.logs(),
+        ["Info 510 source=console", deep, wide, deep, deep, deep]
+    );
+}
