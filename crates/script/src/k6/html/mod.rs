@@ -278,7 +278,7 @@ impl Selection {
     /// Returns the nodes to which a step leads from any node, each once.
     fn each_step(&self, step: Step) -> Vec<NodeId> {
         let nodes = self.nodes.iter().flat_map(|id| step(&self.tree, *id));
-        steps::unique(nodes.collect())
+        steps::unique(nodes)
     }
 }
 
@@ -401,7 +401,7 @@ fn closest<'js>(ctx: &Ctx<'js>, of: &Rc<Selection>, values: Arguments<'_, 'js>) 
         let mut path = std::iter::once(*id).chain(steps::parents(&of.tree, *id));
         path.find(|id| wanted.contains(id))
     };
-    let nodes = of.nodes.iter().filter_map(nearest).collect();
+    let nodes = of.nodes.iter().filter_map(nearest);
     of.create(ctx, steps::unique(nodes))
 }
 

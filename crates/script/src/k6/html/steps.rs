@@ -60,14 +60,15 @@ pub fn previous(tree: &Tree, id: NodeId) -> Vec<NodeId> {
 /// Returns the elements inside nodes, in document order.
 pub fn inside(tree: &Tree, nodes: &[NodeId]) -> Vec<NodeId> {
     let all = nodes.iter().flat_map(|id| tree.below(*id));
-    unique(all.filter(|id| is_element(tree, *id)).collect())
+    unique(all.filter(|id| is_element(tree, *id)))
 }
 
-/// Removes repeated nodes.
-pub fn unique(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
+/// Collects nodes without repetitions. Steps from many siblings lead to the same nodes, so that a
+/// list with repetitions could exhaust the memory.
+pub fn unique(nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
     let mut seen = HashSet::new();
-    nodes.retain(|id| seen.insert(*id));
-    nodes
+    let nodes = nodes.into_iter();
+    nodes.filter(|id| seen.insert(*id)).collect()
 }
 
 /// Returns the name of a `data-` attribute in a script: `user-id` is `userId`.
