@@ -26,6 +26,7 @@ help:
 	@echo 'make bench-ws   CPU per WebSocket message compared with other clients (needs go, node, taskset)'
 	@echo 'make bench-artillery  CPU per request compared with artillery (needs nginx, npm, taskset)'
 	@echo 'make bench-js   processors in JavaScript: CPU compared with artillery, and memory (needs nginx, npm, taskset)'
+	@echo 'make bench-k6   k6 scripts: CPU per request, memory and start of users (needs nginx, taskset)'
 	@echo 'make bench-locust  CPU per request compared with Locust (needs nginx, taskset)'
 	@echo 'make bench-mqtt  CPU per MQTT message: to a checking sink, and to mosquitto compared with paho (needs mosquitto)'
 	@echo 'make bench-llm  streamed responses: truth, memory, and CPU per event compared with Python clients (needs taskset)'
@@ -256,8 +257,12 @@ bench-js: web/dist/report.html
 	npm install --prefix bench/node --no-save --no-package-lock --ignore-scripts --no-audit --no-fund artillery@2.0.21
 	python3 bench/artillery_js.py
 
+bench-k6: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	python3 bench/k6.py
+
 clean:
 	cargo clean
 	rm -rf $(VENV) $(TESTS) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist wheel-dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-h2 bench-ws bench-artillery bench-js bench-llm bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
+.PHONY: help build python wheel dist wheel-dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-h2 bench-ws bench-artillery bench-js bench-k6 bench-llm bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
