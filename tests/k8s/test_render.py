@@ -307,7 +307,7 @@ def test_render_bad_flags_are_one_line(render, arguments, line):
         ({"nodes": 5000}, "--nodes 5000: use a number from 1 to 4096"),
         ({"image": "a b"}, "--image a b: not a valid image name"),
         ({"what": "tests/none.yml"}, "tests/none.yml: "),
-        ({"what": "locustfile.py"}, "Locust has its own master and workers"),
+        ({"what": "locustfile.py"}, "Locust distributes a locustfile with its own master and workers"),
     ],
 )
 def test_render_bad_names_are_one_line(render, how, line):
