@@ -419,3 +419,41 @@ def test_criteria_of_the_environment_decide_the_exit_code(loadline, server):
     loadline.write("script.js", OPEN + GET)
     done = loadline("run", "script.js", "--check", "p99 < 1ns", "--", "-e", f"BASE={server.url}")
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        (("--offline",), "--offline"),
+        (("--profiling-enabled",), "--profiling-enabled"),
+        (("--new-machine-readable-summary", "--summary-export", "s.json"), "--new-machine-readable-summary"),
+        (("--type", "archive"), "--type"),
+        (("--features", "freeze-env"), "feature `freeze-env`"),
+        (("--blacklist-ip", "10.0.0.0/8"), "option `blacklistIPs`"),
+        (("--linger",), "--linger"),
+    ],
+)
+def test_flags_without_effect_are_refused(k6, server, flags, name):
+    done = k6(GET, *flags, code=104)
+    assert f"{name} is not supported: " in done.stderr
+    assert server.lines == []
+
+
+def test_thresholds_on_tags_that_no_sample_has_are_refused(k6, server):
+    options = "export const options = { thresholds: { 'http_req_duration{tls_version:tls1.3}': ['p(95)<1'] } };\n"
+    done = k6(options + GET, code=104)
+    assert "tag `tls_version` in the threshold on" in done.stderr
+    assert server.lines == []
+
+
+def test_dropped_iterations_of_a_closed_run_are_in_the_report(k6, loadline):
+    script = """
+export const options = { scenarios: {
+  busy: { executor: 'constant-arrival-rate', rate: 10, duration: '1s', preAllocatedVUs: 1, exec: 'slow' },
+  user: { executor: 'constant-vus', vus: 1, duration: '1s' },
+} };
+export function slow() { sleep(1.5); }
+export default function () { sleep(0.2); }
+"""
+    k6(script)
+    assert any(note.startswith("9 iterations could not start") for note in loadline.summary()["notes"])

@@ -8,7 +8,6 @@ use std::{
 };
 
 use k6::{
-    metric,
     progress::Status,
     scenario::{Executor, RampingVus, Scenario, arrivals::ArrivalSchedule},
     tags::Tags,
@@ -134,8 +133,7 @@ impl ScenarioRun {
     /// Waits for the tasks: until the regular end, then for the graceful stop, and interrupts what
     /// is left.
     async fn finish(&self) {
-        let end_ns = self.end_ns();
-        if self.all_ended_by(end_ns).await {
+        if self.all_ended_by(self.end_ns()).await {
             return self.count_dropped();
         }
         self.progress().set_status(Status::Stopping);
@@ -168,25 +166,26 @@ impl ScenarioRun {
         };
         let dropped = planned.saturating_sub(self.started.get());
         if dropped > 0 && !self.stopped.is_aborted() {
-            self.add_dropped(dropped);
+            self.run.add_dropped(&self.tags, dropped);
         }
-    }
-
-    fn add_dropped(&self, dropped: u64) {
-        let values = [(metric::DROPPED_ITERATIONS, dropped as f64)];
-        self.run.host.add(&self.tags, &values);
     }
 
     /// Takes a virtual user that waits, for the rest of the scenario.
     fn take_vu(&self) -> Option<Rc<PooledVu>> {
-        let Some(vu) = self.run.idle.take() else {
+        let vu = self.run.idle.take()?;
+        self.progress().vus.fetch_add(1, Relaxed);
+        Some(vu)
+    }
+
+    /// Takes a virtual user that the plan has for this scenario.
+    fn take_planned_vu(&self) -> Option<Rc<PooledVu>> {
+        let vu = self.take_vu();
+        if vu.is_none() {
             let name = &self.scenario.name;
             let text = format!("scenario {name} has fewer VUs than planned, because none was idle");
             self.run.host.warn(&text);
-            return None;
-        };
-        self.progress().vus.fetch_add(1, Relaxed);
-        Some(vu)
+        }
+        vu
     }
 
     fn give_back(&self, vu: Rc<PooledVu>) {
@@ -233,7 +232,9 @@ impl ScenarioRun {
     /// Starts virtual users that share a number of iterations.
     fn loop_vus(self: &Rc<Self>, vus: u64, iterations: u64) {
         for _ in 0..vus {
-            let Some(vu) = self.take_vu() else { break };
+            let Some(vu) = self.take_planned_vu() else {
+                break;
+            };
             let scenario = Rc::clone(self);
             self.start_task(async move {
                 while !scenario.is_over() && scenario.started.get() < iterations {
@@ -247,7 +248,9 @@ impl ScenarioRun {
     /// Starts virtual users with a number of iterations each.
     fn repeat_vus(self: &Rc<Self>, vus: u64, iterations: u64) {
         for _ in 0..vus {
-            let Some(vu) = self.take_vu() else { break };
+            let Some(vu) = self.take_planned_vu() else {
+                break;
+            };
             let scenario = Rc::clone(self);
             self.start_task(async move {
                 for _ in 0..iterations {
@@ -278,9 +281,9 @@ impl ScenarioRun {
                 self.activate(slot);
             }
             let last_ns = self.end_ns().saturating_add(self.scenario.graceful_stop_ns);
-            let patience_ns = at_ns.saturating_add(ramp.graceful_ramp_down_ns);
+            let interrupt_ns = at_ns.saturating_add(ramp.graceful_ramp_down_ns);
             for slot in slots.iter().skip(vus).filter(|slot| slot.is_active.get()) {
-                self.deactivate(slot, patience_ns.min(last_ns));
+                self.deactivate(slot, interrupt_ns.min(last_ns));
             }
         }
         let end_ns = self.end_ns();
@@ -291,12 +294,14 @@ impl ScenarioRun {
 
     fn activate(self: &Rc<Self>, slot: &Rc<RampSlot>) {
         if !slot.is_active.replace(true) {
-            slot.changes.set(slot.changes.get() + 1);
+            slot.activations.set(slot.activations.get() + 1);
         }
         if slot.vu.borrow().is_some() {
             return;
         }
-        let Some(vu) = self.take_vu() else { return };
+        let Some(vu) = self.take_planned_vu() else {
+            return;
+        };
         *slot.vu.borrow_mut() = Some(Rc::clone(&vu));
         let (scenario, slot) = (Rc::clone(self), Rc::clone(slot));
         self.start_task(async move {
@@ -312,12 +317,12 @@ impl ScenarioRun {
     fn deactivate(self: &Rc<Self>, slot: &Rc<RampSlot>, last_ns: u64) {
         slot.is_active.set(false);
         let (scenario, slot) = (Rc::clone(self), Rc::clone(slot));
-        let change = slot.changes.get();
+        let before = slot.activations.get();
         spawn_local(async move {
             let limit = Limit::default();
             let worker = &scenario.run.worker;
             let _ = worker.sleep_until(last_ns, &limit).await;
-            let is_same = slot.changes.get() == change && !slot.is_active.get();
+            let is_same = slot.activations.get() == before && !slot.is_active.get();
             if let Some(vu) = slot.vu.borrow().as_ref().filter(|_| is_same) {
                 vu.interrupt();
             }
@@ -327,7 +332,9 @@ impl ScenarioRun {
     async fn arrive(self: &Rc<Self>, schedule: &ArrivalSchedule, vus: u64, max_vus: u64) {
         let worker = Rc::clone(&self.run.worker);
         for _ in 0..vus {
-            let Some(vu) = self.take_vu() else { break };
+            let Some(vu) = self.take_planned_vu() else {
+                break;
+            };
             self.idle.borrow_mut().push_back(vu);
         }
         let mut has_warned = false;
@@ -349,7 +356,7 @@ impl ScenarioRun {
                 Some(vu) => self.start_arrival(vu, intended_ns),
                 None => {
                     worker.recorder.borrow_mut().run.skipped += 1;
-                    self.add_dropped(1);
+                    self.run.add_dropped(&self.tags, 1);
                     let existing = self.progress().vus.load(Relaxed);
                     if existing < max_vus {
                         self.grow();
@@ -413,6 +420,7 @@ struct RampSlot {
     is_active: Cell<bool>,
     /// The virtual user whose task runs.
     vu: RefCell<Option<Rc<PooledVu>>>,
-    /// How often the place became active. It tells whether a virtual user was told to go on.
-    changes: Cell<u64>,
+    /// Number of times that the place became active. A virtual user is interrupted only if this
+    /// has not changed since it was stopped.
+    activations: Cell<u64>,
 }

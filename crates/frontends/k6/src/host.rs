@@ -9,14 +9,14 @@ use std::{
 
 use k6::{
     exit::RunError,
-    log,
+    log::Level,
     metric::{MetricId, SampleSink},
     summary::legacy,
     tags::Tags,
 };
 use measure::sample::Intended;
 use script::k6::{
-    Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, Level, ScenarioInfo, VuConnections,
+    Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, ScenarioInfo, VuConnections,
 };
 use worker::{
     OutputLine, Worker,
@@ -70,7 +70,7 @@ impl RunHost {
     }
 
     pub fn warn(&self, text: &str) {
-        self.log(Level::Warn, text, &[]);
+        self.log(Level::Warning, text, &[]);
     }
 
     /// Notes that a virtual user begins an iteration, whose first request inherits its lateness.
@@ -215,12 +215,6 @@ impl RunHost {
     }
 
     pub fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
-        let level = match level {
-            Level::Debug => log::Level::Debug,
-            Level::Info => log::Level::Info,
-            Level::Warn => log::Level::Warning,
-            Level::Error => log::Level::Error,
-        };
         if let Some(line) = self.shared.logger.line(level, message, fields) {
             self.worker.emit(OutputLine::ErrorText(line));
         }

@@ -18,6 +18,7 @@ mod outputs;
 mod plan_of;
 mod progress;
 mod result;
+mod run_once;
 mod samples;
 mod screen;
 mod shared;

@@ -1,5 +1,5 @@
-//! The life of a run on its worker: virtual users, `setup`, the executors, `teardown` and
-//! `handleSummary`.
+//! The life of a run on its worker: virtual users, the executors, and what runs before and after
+//! them.
 
 use std::{
     cell::{Cell, RefCell},
@@ -9,22 +9,20 @@ use std::{
 };
 
 use engine::{driver::Driver, run::DriverMaker};
-use k6::{
-    duration::DurationNs, exit::RunError, metric, options, threshold::evaluate::ThresholdSet,
-};
+use k6::{exit::RunError, log::Level, metric, tags::Tags, threshold::evaluate::ThresholdSet};
 use measure::{
     Fault,
     outcome::Failure,
     sample::{Intended, RequestOutcome},
 };
 use plan::units::{MILLISECOND, SECOND};
-use script::k6::{CallError, Ended, Iteration, IterationInfo, Level, Vu, VuId};
+use script::k6::{Ended, Iteration, IterationInfo, Vu, VuId};
 use tokio::task::spawn_local;
 use worker::{
     Worker,
     client::{Client, HttpClientConfig},
-    deadlines::{Limit, TICK_NS},
-    stop::{Cause, Urgency},
+    deadlines::Limit,
+    stop::Cause,
 };
 
 use crate::{
@@ -68,51 +66,12 @@ impl Driver for K6Driver {
                 data: RefCell::default(),
                 thresholds: RefCell::new(self.shared.thresholds.clone()),
                 scenarios: RefCell::default(),
+                dropped: Cell::default(),
                 vus: Cell::default(),
                 shared: self.shared,
             });
-            run.live().await;
+            run.run_test().await;
         })
-    }
-}
-
-/// How long a function of the script may take.
-struct Patience {
-    limit: DurationNs,
-    /// Error after that time.
-    late: RunError,
-    /// Whether the function ends when the run is stopped. Otherwise only a second signal ends it.
-    until_stop: bool,
-}
-
-/// Interrupts a function of the script when its time is over, or when the run is stopped.
-struct Watch {
-    worker: Rc<Worker>,
-    vu: Rc<Vu>,
-    /// Aborted when the function has returned.
-    ended: Rc<Limit>,
-    is_late: Rc<Cell<bool>>,
-    last_ns: u64,
-    until_stop: bool,
-}
-
-impl Watch {
-    async fn run(self) {
-        loop {
-            let now_ns = self.worker.clock.now();
-            let is_stopped = match self.until_stop {
-                true => self.worker.arrivals_end.is_aborted(),
-                false => self.worker.common.stop.urgency() == Urgency::Abort,
-            };
-            if now_ns >= self.last_ns || is_stopped {
-                self.is_late.set(!is_stopped);
-                return self.vu.interrupt();
-            }
-            let next_ns = self.last_ns.min(now_ns + TICK_NS);
-            if self.worker.sleep_until(next_ns, &self.ended).await.is_err() {
-                return;
-            }
-        }
     }
 }
 
@@ -123,20 +82,23 @@ pub struct WorkerRun {
     pub host: Rc<RunHost>,
     pub idle: IdleVus,
     /// What `setup` returned, as JSON.
-    data: RefCell<Option<Arc<str>>>,
+    pub data: RefCell<Option<Arc<str>>>,
     pub thresholds: RefCell<ThresholdSet>,
     scenarios: RefCell<Vec<Rc<ScenarioRun>>>,
+    /// Iterations that could not start.
+    dropped: Cell<u64>,
     /// Virtual users that exist.
     vus: Cell<u64>,
 }
 
 impl WorkerRun {
-    async fn live(self: &Rc<Self>) {
-        if self.initialize().await && self.set_up().await {
+    async fn run_test(self: &Rc<Self>) {
+        let is_initialized = self.initialize().await;
+        if is_initialized && self.set_up().await {
             self.execute().await;
             self.tear_down().await;
         }
-        result::conclude(self).await;
+        result::conclude(self, is_initialized).await;
     }
 
     /// Creates the virtual users that are planned. Returns whether they exist.
@@ -180,7 +142,8 @@ impl WorkerRun {
         }
     }
 
-    async fn vu(&self, number: u64) -> Result<Rc<Vu>, String> {
+    /// Creates a virtual user. Number 0 runs the functions of the life cycle.
+    pub async fn vu(&self, number: u64) -> Result<Rc<Vu>, String> {
         let id = VuId {
             instance: number,
             test: number,
@@ -197,156 +160,6 @@ impl WorkerRun {
         self.shared.end_early(reason);
         self.worker.common.stop.stop(Cause::Script(cause));
         self.worker.apply_stop(self.worker.clock.now());
-    }
-
-    async fn set_up(&self) -> bool {
-        let is_wanted = self.shared.options.no_setup != Some(true);
-        if !is_wanted || !self.shared.script.has_function("setup") {
-            return !self.worker.arrivals_end.is_aborted();
-        }
-        let limit = self.shared.options.setup_timeout;
-        let limit = limit.unwrap_or(options::DEFAULT_SETUP_TIMEOUT);
-        let late = RunError::SetupTimeout(limit);
-        let data = match self.vu(0).await {
-            Ok(vu) => {
-                let patience = Patience {
-                    limit,
-                    late,
-                    until_stop: true,
-                };
-                self.within(patience, &vu, vu.call_setup()).await
-            }
-            Err(text) => Err(Some(RunError::ScriptException(text))),
-        };
-        self.add_traffic("::setup");
-        match data {
-            Ok(data) => {
-                *self.data.borrow_mut() = data.map(Arc::from);
-                !self.worker.arrivals_end.is_aborted()
-            }
-            Err(reason) => {
-                if let Some(reason) = reason {
-                    self.end_early(reason);
-                }
-                false
-            }
-        }
-    }
-
-    async fn tear_down(&self) {
-        let is_wanted = self.shared.options.no_teardown != Some(true)
-            && self.worker.common.stop.urgency() != Urgency::Abort;
-        if !is_wanted || !self.shared.script.has_function("teardown") {
-            return;
-        }
-        let limit = self.shared.options.teardown_timeout;
-        let limit = limit.unwrap_or(options::DEFAULT_SETUP_TIMEOUT);
-        let late = RunError::TeardownTimeout(limit);
-        let data = self.setup_data();
-        let ended = match self.vu(0).await {
-            Ok(vu) => {
-                let patience = Patience {
-                    limit,
-                    late,
-                    until_stop: false,
-                };
-                self.within(patience, &vu, vu.call_teardown(data)).await
-            }
-            Err(text) => Err(Some(RunError::ScriptException(text))),
-        };
-        self.add_traffic("::teardown");
-        if let Err(Some(reason)) = ended {
-            self.shared.end_early(reason);
-        }
-    }
-
-    /// Returns what `setup` returned, as JSON.
-    pub fn setup_data(&self) -> Option<Arc<str>> {
-        self.data.borrow().clone()
-    }
-
-    /// Calls `handleSummary`. `None` if the script has none, or if it failed.
-    pub async fn handle_summary(&self, data: String) -> Option<Vec<script::k6::SummaryOutput>> {
-        let is_ended = self.worker.common.stop.urgency() == Urgency::Abort;
-        if is_ended || !self.shared.script.has_function("handleSummary") {
-            return None;
-        }
-        let limit = self.shared.options.handle_summary_timeout;
-        let limit = limit.unwrap_or(options::DEFAULT_HANDLE_SUMMARY_TIMEOUT);
-        let late = "handleSummary() execution timed out".to_owned();
-        let outputs = match self.vu(0).await {
-            Ok(vu) => {
-                let patience = Patience {
-                    limit,
-                    late: RunError::OtherTimeout(late),
-                    until_stop: false,
-                };
-                let outputs = self.within(patience, &vu, vu.call_handle_summary(data));
-                outputs.await.map_err(|reason| {
-                    let text = reason.as_ref().map_or(String::new(), RunError::message);
-                    if let Some(reason @ RunError::OtherTimeout(_)) = reason {
-                        self.shared.end_early(reason);
-                    }
-                    text
-                })
-            }
-            Err(text) => Err(text),
-        };
-        match outputs {
-            Ok(outputs) => outputs,
-            // Only a second signal interrupts it without a reason.
-            Err(text) if text.is_empty() => None,
-            Err(text) => {
-                self.host
-                    .log(Level::Error, &text, &[("hint", "script exception")]);
-                None
-            }
-        }
-    }
-
-    /// Waits for a function of the script, and interrupts it after a time. Fails without a reason
-    /// if the run was stopped, whose reason is known.
-    async fn within<T>(
-        &self,
-        patience: Patience,
-        vu: &Rc<Vu>,
-        call: impl Future<Output = Result<T, CallError>>,
-    ) -> Result<T, Option<RunError>> {
-        let ended = Rc::<Limit>::default();
-        let is_late = Rc::new(Cell::new(false));
-        let last_ns = self.worker.clock.now();
-        let last_ns = last_ns.saturating_add(patience.limit.non_negative());
-        let watch = Watch {
-            worker: Rc::clone(&self.worker),
-            vu: Rc::clone(vu),
-            ended: Rc::clone(&ended),
-            is_late: Rc::clone(&is_late),
-            last_ns,
-            until_stop: patience.until_stop,
-        };
-        spawn_local(watch.run());
-        let result = call.await;
-        ended.abort();
-        match result {
-            Ok(value) => Ok(value),
-            Err(_) if is_late.get() => Err(Some(patience.late)),
-            Err(CallError::Failed(error)) => {
-                Err(Some(RunError::ScriptException(error.to_string())))
-            }
-            Err(CallError::Interrupted) => Err(None),
-        }
-    }
-
-    /// Adds the bytes of `setup` or `teardown`.
-    fn add_traffic(&self, group: &str) {
-        let traffic = self.host.traffic.borrow_mut().remove(&0);
-        let (sent, received) = traffic.unwrap_or_default();
-        let tags = self.shared.run_tags().with("group", group);
-        let values = [
-            (metric::DATA_SENT, sent as f64),
-            (metric::DATA_RECEIVED, received as f64),
-        ];
-        self.host.add(&tags, &values);
     }
 
     /// Runs all scenarios to their ends.
@@ -375,6 +188,26 @@ impl WorkerRun {
         self.shared.progress.end(now_ns);
         self.worker.end_arrivals(now_ns);
         self.scenarios.borrow_mut().clear();
+        self.note_dropped();
+    }
+
+    /// Counts iterations that could not start.
+    pub fn add_dropped(&self, tags: &Tags, dropped: u64) {
+        self.dropped.set(self.dropped.get() + dropped);
+        let values = [(metric::DROPPED_ITERATIONS, dropped as f64)];
+        self.host.add(tags, &values);
+    }
+
+    /// Says in the report how many iterations could not start. The ledger has no place for them
+    /// unless all iterations are arrivals.
+    fn note_dropped(&self) {
+        let dropped = self.dropped.get();
+        if dropped > 0 && !self.shared.is_paced() {
+            self.worker.remark(format!(
+                "{dropped} iterations could not start, so the load was lower than planned: see \
+                 `dropped_iterations` in the summary"
+            ));
+        }
     }
 
     /// Samples gauges, evaluates thresholds, and stops the scenarios when the run is stopped.
@@ -422,11 +255,10 @@ impl WorkerRun {
         let worker = &self.worker;
         let start_ns = worker.clock.now();
         let (in_vu, in_vu_scenario) = vu.count(scenario.index);
-        let progress = &self.shared.progress;
         worker.recorder.borrow_mut().run.started += 1;
         scenario.progress().started.fetch_add(1, Relaxed);
         scenario.progress().busy.fetch_add(1, Relaxed);
-        worker.users.set(progress.active.fetch_add(1, Relaxed) + 1);
+        worker.users.set(worker.users.get() + 1);
         self.host.begin_iteration(vu.id, intended, start_ns);
         let ended = vu
             .vu
@@ -445,7 +277,7 @@ impl WorkerRun {
             })
             .await;
         let done_ns = worker.clock.now();
-        worker.users.set(progress.active.fetch_sub(1, Relaxed) - 1);
+        worker.users.set(worker.users.get() - 1);
         scenario.progress().busy.fetch_sub(1, Relaxed);
         self.count_iteration(scenario, vu.id, &ended, done_ns - start_ns);
         self.record_iteration(scenario, intended, &ended, done_ns);
@@ -483,7 +315,6 @@ impl WorkerRun {
             progress.interrupted.fetch_add(1, Relaxed);
         } else {
             progress.completed.fetch_add(1, Relaxed);
-            scenario.progress().ended.fetch_add(1, Relaxed);
             let took_ms = took_ns as f64 / MILLISECOND as f64;
             values.push((metric::ITERATION_DURATION, took_ms));
             values.push((metric::ITERATIONS, 1.0));

@@ -9,8 +9,6 @@ use k6::progress::Status;
 pub struct Progress {
     /// Virtual users that exist.
     pub initialized: AtomicU64,
-    /// Virtual users that run an iteration.
-    pub active: AtomicU64,
     /// Complete iterations.
     pub completed: AtomicU64,
     /// Interrupted iterations.
@@ -35,15 +33,12 @@ pub struct ScenarioProgress {
     pub busy: AtomicU64,
     /// Iterations that have started.
     pub started: AtomicU64,
-    /// Iterations that have ended.
-    pub ended: AtomicU64,
 }
 
 impl Progress {
     pub fn new(scenarios: usize) -> Progress {
         Progress {
             initialized: AtomicU64::default(),
-            active: AtomicU64::default(),
             completed: AtomicU64::default(),
             interrupted: AtomicU64::default(),
             began_ns: AtomicU64::default(),

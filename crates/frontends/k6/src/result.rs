@@ -35,8 +35,9 @@ pub fn evaluate_during_run(run: &WorkerRun, elapsed_ns: u64) {
     }
 }
 
-/// Evaluates the thresholds for the last time, and makes the summary.
-pub async fn conclude(run: &Rc<WorkerRun>) {
+/// Evaluates the thresholds for the last time, and makes the summary. `handleSummary` is not called
+/// if the init code has failed.
+pub async fn conclude(run: &Rc<WorkerRun>, is_initialized: bool) {
     let shared = &run.shared;
     let duration_ns = shared.progress.elapsed_ns(run.worker.clock.now());
     let crossed = {
@@ -52,6 +53,7 @@ pub async fn conclude(run: &Rc<WorkerRun>) {
     let made = make(run, mode, duration_ns);
     let mut outputs = match mode {
         SummaryMode::Disabled => None,
+        _ if !is_initialized => None,
         _ => run.handle_summary(made.data).await,
     };
     if outputs.is_none()

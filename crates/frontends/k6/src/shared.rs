@@ -100,6 +100,12 @@ impl Shared {
         }))
     }
 
+    /// Whether all iterations are arrivals of a schedule.
+    pub fn is_paced(&self) -> bool {
+        let mut scenarios = self.plan.scenarios.iter();
+        scenarios.all(|scenario| scenario.executor.arrivals().is_some())
+    }
+
     pub fn outcome(&self) -> MutexGuard<'_, Outcome> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -174,7 +180,6 @@ impl Shared {
         let count = |value: Option<i64>, usual: usize| {
             value.map_or(usual, |value| usize::try_from(value).unwrap_or(0))
         };
-        let names = options.enabled_system_tags();
         VuOptions {
             max_redirects: options
                 .max_redirects
@@ -190,11 +195,7 @@ impl Shared {
                 .iter()
                 .flat_map(|tags| tags.0.clone())
                 .collect(),
-            system_tags: names
-                .names()
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect(),
+            system_tags: options.enabled_system_tags(),
             ..VuOptions::default()
         }
     }

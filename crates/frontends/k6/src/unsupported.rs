@@ -1,83 +1,144 @@
 //! Options and flags that are refused before the run, because they would have no effect.
 
 use k6::{
+    aggregate::selection::Selection,
     options::{Options, settings::Settings},
     scenario::Plan,
 };
 
+/// System tags that samples never have.
+const MISSING_TAGS: [&str; 3] = ["ip", "ocsp_status", "tls_version"];
+
 /// Returns a line for each thing that the test asks for and that does not exist.
 pub fn problems(options: &Options, settings: &Settings, plan: &Plan) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut refuse = |is_set: bool, name: &str, advice: &str| {
-        if is_set {
-            lines.push(format!("{name} is not supported: {advice}"));
-        }
-    };
-    refuse(options.paused == Some(true), "option `paused`", "remove it");
-    refuse(
-        options.hosts.is_some(),
-        "option `hosts`",
-        "use the addresses in the script, or /etc/hosts",
-    );
-    refuse(
-        options.blacklist_ips.is_some(),
-        "option `blacklistIPs`",
-        "use `blockHostnames`, which is checked",
-    );
-    refuse(
-        options.dns.is_some(),
-        "option `dns`",
-        "remove it; names are looked up when a connection is opened",
-    );
-    refuse(
-        options.tls_auth.is_some(),
-        "option `tlsAuth`",
-        "use a plan (`loadline run plan.yml`) for client certificates",
-    );
-    refuse(
-        options.tls_version.is_some(),
-        "option `tlsVersion`",
-        "remove it; TLS 1.2 and 1.3 are offered",
-    );
-    refuse(
-        options.tls_cipher_suites.is_some(),
-        "option `tlsCipherSuites`",
-        "remove it",
-    );
-    refuse(options.local_ips.is_some(), "--local-ips", "remove it");
-    refuse(
-        options
-            .http_debug
-            .as_deref()
-            .is_some_and(|mode| !mode.is_empty()),
-        "option `httpDebug`",
-        "log the responses in the script",
-    );
-    refuse(
-        options.console_output.is_some(),
-        "--console-output",
-        "redirect standard error to a file",
-    );
-    refuse(
-        settings.traces_output.is_some(),
-        "--traces-output",
-        "remove it",
-    );
-    refuse(
-        settings.secret_source.is_some(),
-        "--secret-source",
-        "pass secrets in environment variables",
-    );
-    refuse(
-        settings.address.is_some(),
-        "--address",
-        "use `--live` of `loadline run` to follow a run",
-    );
-    refuse(settings.linger == Some(true), "--linger", "remove it");
-    refuse(
-        plan.scenarios.iter().any(|scenario| scenario.needs_browser),
+    let has_browser = plan.scenarios.iter().any(|scenario| scenario.needs_browser);
+    let browser = (
+        has_browser,
         "a scenario with `options.browser`",
         "use HTTP requests",
     );
+    let all = of_options(options).into_iter().chain(of_settings(settings));
+    let given = all.chain([browser]).filter(|(is_given, ..)| *is_given);
+    let mut lines: Vec<String> = given
+        .map(|(_, name, advice)| format!("{name} is not supported: {advice}"))
+        .collect();
+    let features = options.features.iter().flatten();
+    for feature in features.filter(|feature| *feature != "merge-run-tags") {
+        lines.push(format!("feature `{feature}` is not supported: remove it"));
+    }
+    if settings.no_thresholds != Some(true) {
+        lines.extend(tags_of_thresholds(options));
+    }
+    lines
+}
+
+/// Whether something is given, its name, and what to do instead.
+type Refusal = (bool, &'static str, &'static str);
+
+fn of_options(options: &Options) -> Vec<Refusal> {
+    let debugs_http = options
+        .http_debug
+        .as_deref()
+        .is_some_and(|mode| !mode.is_empty());
+    vec![
+        (options.paused == Some(true), "option `paused`", "remove it"),
+        (
+            options.hosts.is_some(),
+            "option `hosts`",
+            "use the addresses in the script, or /etc/hosts",
+        ),
+        (
+            options.blacklist_ips.is_some(),
+            "option `blacklistIPs`",
+            "use `blockHostnames`, which is checked",
+        ),
+        (
+            options.dns.is_some(),
+            "option `dns`",
+            "remove it; names are looked up when a connection is opened",
+        ),
+        (
+            options.tls_auth.is_some(),
+            "option `tlsAuth`",
+            "use a plan (`loadline run plan.yml`) for client certificates",
+        ),
+        (
+            options.tls_version.is_some(),
+            "option `tlsVersion`",
+            "remove it; TLS 1.2 and 1.3 are offered",
+        ),
+        (
+            options.tls_cipher_suites.is_some(),
+            "option `tlsCipherSuites`",
+            "remove it",
+        ),
+        (options.local_ips.is_some(), "--local-ips", "remove it"),
+        (
+            debugs_http,
+            "option `httpDebug`",
+            "log the responses in the script",
+        ),
+        (
+            options.console_output.is_some(),
+            "--console-output",
+            "use --log-output file=PATH",
+        ),
+    ]
+}
+
+fn of_settings(settings: &Settings) -> Vec<Refusal> {
+    let is_other_type = settings
+        .test_type
+        .as_deref()
+        .is_some_and(|kind| kind != "js");
+    vec![
+        (
+            settings.traces_output.is_some(),
+            "--traces-output",
+            "remove it",
+        ),
+        (
+            settings.secret_source.is_some(),
+            "--secret-source",
+            "pass secrets in environment variables",
+        ),
+        (
+            settings.address.is_some(),
+            "--address",
+            "set LOADLINE_UI=1 to follow and to stop a run",
+        ),
+        (settings.linger == Some(true), "--linger", "remove it"),
+        (
+            settings.profiling_enabled == Some(true),
+            "--profiling-enabled",
+            "remove it",
+        ),
+        (
+            settings.offline == Some(true),
+            "--offline",
+            "remove it; modules of other hosts are never fetched",
+        ),
+        (
+            settings.new_machine_readable_summary == Some(true),
+            "--new-machine-readable-summary",
+            "use --summary-export without it",
+        ),
+        (is_other_type, "--type", "name a script (.js or .ts)"),
+    ]
+}
+
+fn tags_of_thresholds(options: &Options) -> Vec<String> {
+    let mut lines = Vec::new();
+    for metric in options.thresholds.iter().flat_map(|all| &all.0) {
+        let selection = Selection::parse(&metric.metric).ok();
+        let tags = selection.iter().flat_map(|selection| &selection.tags);
+        for (tag, _) in tags.filter(|(tag, _)| MISSING_TAGS.contains(&tag.as_str())) {
+            lines.push(format!(
+                "tag `{tag}` in the threshold on `{}` is not supported: no sample has it, so the \
+                 threshold would always hold",
+                metric.metric
+            ));
+        }
+    }
     lines
 }

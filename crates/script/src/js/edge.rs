@@ -274,7 +274,7 @@ impl<R: 'static> Fiber<R> {
             }
             CoroutineResult::Return(result) => {
                 let stack = self.coroutine.take().map(Coroutine::into_stack);
-                // At the end of the thread there is no pool any more.
+                // The pool is gone when the thread ends.
                 let _ = POOL.try_with(|pool| {
                     let mut pool = pool.borrow_mut();
                     let is_kept = pool.len() < MOST_POOLED;

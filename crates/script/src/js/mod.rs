@@ -20,7 +20,7 @@ pub(crate) mod rejections;
 mod request;
 mod response;
 pub(crate) mod signatures;
-mod state;
+pub(crate) mod state;
 mod surface;
 pub(crate) mod text;
 pub(crate) mod typescript;

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
+use ::k6::log::Level;
 use rquickjs::{
     ArrayBuffer, Coerced, Ctx, Function, Object, Result, Value as Js,
     function::This,
     prelude::{Func, Rest},
 };
 
-use super::{host::Level, state::State};
+use super::state::State;
 use crate::js::{edge::buffer_bytes, values::text_of};
 
 /// Maximum nesting that is shown.
@@ -21,7 +22,7 @@ pub fn define<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<()> {
         ("log", Level::Info),
         ("info", Level::Info),
         ("debug", Level::Debug),
-        ("warn", Level::Warn),
+        ("warn", Level::Warning),
         ("error", Level::Error),
     ];
     for (name, level) in levels {

@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, rc::Rc};
 
-use k6::metric::SampleSink;
+use k6::{log::Level, metric::SampleSink};
 
 /// A future of the host. Dropping it cancels its work.
 pub type HostFuture<T> = Pin<Box<dyn Future<Output = T>>>;
@@ -38,19 +38,6 @@ pub trait Host {
         let _ = (data, options);
         None
     }
-}
-
-/// Level of a log message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Shown with `--verbose`.
-    Debug,
-    /// Information.
-    Info,
-    /// A problem that the run survives.
-    Warn,
-    /// A failed iteration, and what scripts report as errors.
-    Error,
 }
 
 /// Whose connections a request uses.

@@ -2,7 +2,10 @@
 
 use std::rc::Rc;
 
-use ::k6::metric::{Contains, MetricId, MetricType};
+use ::k6::{
+    log::Level,
+    metric::{Contains, MetricId, MetricType},
+};
 use rquickjs::{
     Class, Coerced, Ctx, Object, Result, Value as Js,
     function::Constructor,
@@ -12,7 +15,6 @@ use rquickjs::{
 
 use super::{
     errors::throw,
-    host::Level,
     state::{Stage, State},
     tags,
 };
@@ -121,7 +123,7 @@ fn add<'js>(
         if state.options.throw {
             return Err(throw(&ctx, &message));
         }
-        state.log(Level::Warn, &message, &[]);
+        state.log(Level::Warning, &message, &[]);
         return Ok(false);
     };
     let mut tags = state.tags.borrow().clone();

@@ -2,12 +2,17 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     rc::Rc,
     sync::Arc,
 };
 
-use ::k6::{metric::MetricId, tags::Tags};
+use ::k6::{
+    log::Level,
+    metric::MetricId,
+    options::{self, value::SystemTags},
+    tags::Tags,
+};
 use codec::cookies::Jar;
 use rquickjs::{Ctx, Object, Persistent, Result, Value as Js};
 use worker::clock;
@@ -15,13 +20,11 @@ use worker::clock;
 use super::{
     background::Background,
     errors::{self, throw},
-    host::{Host, Level, StatusRange, VuConnections, VuId},
+    host::{Host, StatusRange, VuConnections, VuId},
     shared::Shared,
 };
-use crate::js::{edge::Waiter, rejections::Rejections};
+use crate::js::{edge::Waiter, rejections::Rejections, state::MOST_CPU_NS};
 
-/// CPU time in nanoseconds without a pause after which an iteration is stopped.
-const MOST_CPU_NS: u64 = 5_000_000_000;
 /// CPU time in nanoseconds after which other virtual users of the worker have their turn.
 const TURN_NS: u64 = 10_000_000;
 
@@ -53,40 +56,24 @@ pub struct VuOptions {
     pub throw: bool,
     /// Tags of all samples.
     pub tags: Vec<(String, String)>,
-    /// Names of the system tags that samples have.
-    pub system_tags: HashSet<String>,
+    /// The system tags that samples have.
+    pub system_tags: SystemTags,
     /// Memory limit of the virtual user's JavaScript in bytes. 0 means no limit.
     pub memory_limit: usize,
 }
 
 impl Default for VuOptions {
     fn default() -> VuOptions {
-        let system_tags = [
-            "proto",
-            "subproto",
-            "status",
-            "method",
-            "url",
-            "name",
-            "group",
-            "check",
-            "error",
-            "error_code",
-            "tls_version",
-            "scenario",
-            "service",
-            "expected_response",
-        ];
         VuOptions {
             max_redirects: None,
-            user_agent: "Grafana k6/2.2.0".to_owned(),
-            batch: 20,
-            batch_per_host: 6,
+            user_agent: options::DEFAULT_USER_AGENT.to_owned(),
+            batch: options::DEFAULT_BATCH as usize,
+            batch_per_host: options::DEFAULT_BATCH_PER_HOST as usize,
             discard_response_bodies: false,
             no_cookies_reset: false,
             throw: false,
             tags: Vec::new(),
-            system_tags: system_tags.map(str::to_owned).into(),
+            system_tags: SystemTags::default(),
             memory_limit: 0,
         }
     }

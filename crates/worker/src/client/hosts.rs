@@ -29,7 +29,7 @@ pub enum Ruling {
     /// The host is allowed.
     Allowed,
     /// The host is allowed, and a note reports it.
-    Told,
+    Noted,
     /// The host is refused.
     Refused,
 }
@@ -77,7 +77,7 @@ impl Hosts {
         if self.known.iter().any(|known| known == host) || among(&self.allow.hosts) {
             Ruling::Allowed
         } else if self.allow.others_too {
-            Ruling::Told
+            Ruling::Noted
         } else {
             Ruling::Refused
         }
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(hosts.ruling("xcdn.test"), Ruling::Refused);
         assert_eq!(hosts.ruling("::1"), Ruling::Allowed);
         allow.others_too = true;
-        assert_eq!(Hosts::new(&plan, &allow).ruling("evil.test"), Ruling::Told);
+        assert_eq!(Hosts::new(&plan, &allow).ruling("evil.test"), Ruling::Noted);
         assert!(Hosts::problems(&plan, &allow).is_empty());
         allow.only = Some(vec!["target.test".into(), "*.cdn.test".into()]);
         let problems = Hosts::problems(&plan, &allow);

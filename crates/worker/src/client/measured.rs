@@ -85,11 +85,12 @@ impl MeasuredCall<'_> {
     }
 }
 
-/// Counts a request as in flight until it is dropped.
+/// Counts a request as in flight until it has ended, or until it is dropped.
 struct InFlight<'w> {
     worker: &'w Worker,
     label: LabelId,
     since_ns: u64,
+    is_ended: bool,
 }
 
 impl<'w> InFlight<'w> {
@@ -99,14 +100,21 @@ impl<'w> InFlight<'w> {
             worker,
             label,
             since_ns,
+            is_ended: false,
         }
+    }
+
+    fn end(&mut self, at_ns: u64) {
+        self.is_ended = true;
+        self.worker.request_ended(at_ns, self.label, self.since_ns);
     }
 }
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        let now_ns = self.worker.clock.now();
-        self.worker.request_ended(now_ns, self.label, self.since_ns);
+        if !self.is_ended {
+            self.end(self.worker.clock.now());
+        }
     }
 }
 
@@ -123,7 +131,7 @@ impl Client {
     ) -> Measured {
         let worker = &self.worker;
         let now_ns = exchange.moments.started;
-        let in_flight = InFlight::new(worker, call.label, now_ns);
+        let mut in_flight = InFlight::new(worker, call.label, now_ns);
         let first_ns = [call.connect_ns.or(call.idle_ns), call.total_ns];
         let first_ns = first_ns.into_iter().flatten().min();
         let first_at = first_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
@@ -136,7 +144,7 @@ impl Client {
         };
         let ended = fault.map_or(RequestOutcome::Ok, RequestOutcome::Unanswered);
         let sample = call.sample(exchange, ended, done_ns);
-        drop(in_flight);
+        in_flight.end(done_ns);
         worker.run_due(done_ns);
         Measured { fault, sample }
     }

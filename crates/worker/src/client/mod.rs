@@ -283,7 +283,7 @@ impl Client {
     /// Whether a host that appeared during the run may be loaded. Adds a note unless the user wrote
     /// the host.
     pub fn may_go_to(&self, host: &str, reason: &str) -> bool {
-        if self.hosts.ruling(host) == Ruling::Told {
+        if self.hosts.ruling(host) == Ruling::Noted {
             self.worker.remark(format!(
                 "load was sent to `{host}`, which the test does not contain: {reason}"
             ));

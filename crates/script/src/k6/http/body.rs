@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use ::k6::log::Level;
 use rquickjs::{
     ArrayBuffer, Class, Coerced, Ctx, Object, Result, Value as Js,
     object::Accessor,
@@ -9,7 +10,7 @@ use rquickjs::{
 };
 
 use super::{
-    super::{errors::throw, host::Level, state::State},
+    super::{errors::throw, state::State},
     params::{set_header_if_absent, type_name},
 };
 use crate::js::{
@@ -142,7 +143,7 @@ fn field_text(state: &State, name: &str, value: &Js<'_>) -> Result<String> {
     }
     if value.is_object() {
         let message = format!("the form field '{name}' is an object, so its value is empty");
-        state.log(Level::Warn, &message, &[]);
+        state.log(Level::Warning, &message, &[]);
         return Ok(String::new());
     }
     Ok(value.get::<Coerced<String>>()?.0)

@@ -15,6 +15,7 @@ mod url;
 
 use std::rc::Rc;
 
+use ::k6::log::Level;
 use rquickjs::{
     Array, Ctx, Function, Object, Persistent, Result, Value as Js,
     prelude::{Func, Opt, Rest},
@@ -23,7 +24,6 @@ use rquickjs::{
 use super::{
     background::Completion,
     errors::{ScriptError, throw},
-    host::Level,
     state::State,
 };
 use arguments::HttpCall;
@@ -90,7 +90,7 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
                      were given",
                     values.len()
                 );
-                own.log(Level::Warn, &message, &[]);
+                own.log(Level::Warning, &message, &[]);
             }
             request(&ctx, &own, HttpCall::without_body(&ctx, method, &values.0))
         };
@@ -170,7 +170,7 @@ fn prepare<'js>(
             if state.options.throw {
                 return Err(throw(ctx, &message));
             }
-            state.log(Level::Warn, "Request Failed", &[("error", &message)]);
+            state.log(Level::Warning, "Request Failed", &[("error", &message)]);
             Ok(Err(Finished::failed(call.method.clone(), code, message)))
         }
     }

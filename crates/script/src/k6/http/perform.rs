@@ -2,13 +2,13 @@
 
 use std::{borrow::Cow, cell::RefCell, rc::Rc};
 
-use ::k6::{metric, tags::Tags};
+use ::k6::{log::Level, metric, tags::Tags};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use codec::{content, cookies::Jar, url::Target};
 
 use super::{
     super::{
-        host::{Host, HttpError, HttpOutcome, HttpRequest, Level},
+        host::{Host, HttpError, HttpOutcome, HttpRequest},
         state::State,
     },
     arguments::{masked_url, parse, plain_url},
@@ -150,7 +150,7 @@ impl<'a> Hops<'a> {
                      ignored!",
                     exchange.request.method, exchange.request.url
                 );
-                state.log(Level::Warn, &message, &[]);
+                state.log(Level::Warning, &message, &[]);
             }
         }
         headers.retain(|(name, value)| {
@@ -363,7 +363,7 @@ impl<'a> Hops<'a> {
                     self.followed
                 );
                 self.state
-                    .log(Level::Warn, &message, &[("url", &self.request.url)]);
+                    .log(Level::Warning, &message, &[("url", &self.request.url)]);
             }
             return None;
         }
@@ -429,7 +429,7 @@ impl<'a> Hops<'a> {
                     error.text
                 );
                 self.state
-                    .log(Level::Warn, "Request Failed", &[("error", &shown)]);
+                    .log(Level::Warning, "Request Failed", &[("error", &shown)]);
             }
             outcome.body.clear();
         }

@@ -10,13 +10,14 @@ use std::{
 };
 
 use ::k6::{
+    log::Level,
     metric::{MetricId, Registry, SampleSink},
     tags::Tags,
 };
 
 use crate::k6::{
     Ended, Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, Iteration, IterationInfo,
-    Level, LoadError, ScenarioInfo, Script, Settings, Vu, VuConnections, VuId, VuOptions,
+    LoadError, ScenarioInfo, Script, Settings, Vu, VuConnections, VuId, VuOptions,
 };
 
 type Answer = Box<dyn Fn(&HttpRequest) -> HttpOutcome>;

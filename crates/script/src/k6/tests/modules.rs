@@ -305,7 +305,7 @@ fn metrics_report_values_with_tags() {
     assert_eq!(
         fixture.logs(),
         [
-            "Warn 'x' is an invalid value for metric 'c1', a number or a boolean value is expected",
+            "Warning 'x' is an invalid value for metric 'c1', a number or a boolean value is expected",
             "Info c1 false true source=console",
             "Info metrics must be declared in the init context source=console",
             "Info invalid value for metric tag 'bad': only String, Boolean and Number types are accepted as a metric tag values source=console",

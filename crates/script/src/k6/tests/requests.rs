@@ -176,7 +176,9 @@ fn redirects_are_followed_with_a_sample_for_each_hop() {
     assert_eq!(logs[0], "Info https://b.test/3 200 end GET source=console");
     assert_eq!(logs[1], "Info POST body source=console");
     assert_eq!(logs[2], "Info 302 source=console");
-    assert!(logs[3].starts_with("Warn Stopped after 10 redirects and returned the redirection;"));
+    assert!(
+        logs[3].starts_with("Warning Stopped after 10 redirects and returned the redirection;")
+    );
     assert_eq!(logs[4], "Info 302 source=console");
     assert_eq!(logs.last().unwrap(), "Info 1020 source=console");
     let sent = fixture.host.sent.borrow();
@@ -267,7 +269,7 @@ fn failed_requests_are_responses_unless_they_throw() {
     let logs = fixture.logs();
     assert_eq!(
         logs[0],
-        "Warn Request Failed error=Get \"http://a.test/\": dial: connection refused"
+        "Warning Request Failed error=Get \"http://a.test/\": dial: connection refused"
     );
     assert_eq!(
         logs[1],
