@@ -3,7 +3,7 @@
 //! URLs that need no changes take a fast path. All others use the `url` crate, which follows the
 //! WHATWG standard.
 
-use std::{borrow::Cow, fmt::Write};
+use std::{borrow::Cow, fmt::Write, net::Ipv4Addr};
 
 /// Scheme, host and port to connect to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -118,6 +118,42 @@ static SAFE: [bool; 256] = {
 /// Parses any URL. Returns `None` if the URL cannot be requested.
 #[must_use]
 pub fn parse(text: &str) -> Option<Target> {
+    plain_target(text).or_else(|| parse_by_standard(text))
+}
+
+/// Parses a URL that the standard would not change. Returns `None` for all others.
+fn plain_target(text: &str) -> Option<Target> {
+    let Split {
+        tls,
+        authority,
+        path,
+    } = split(text)?;
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, port.parse().ok()?),
+        None => (authority, if tls { 443 } else { 80 }),
+    };
+    let mut labels = host.split('.');
+    let is_plain = |label: &str| !label.is_empty() && !label.contains("--");
+    if !labels.clone().all(is_plain) || path.contains("%2") {
+        return None;
+    }
+    // Such as `127.1`, which is another spelling of `127.0.0.1`.
+    let is_number = |label: &str| label.starts_with(|first: char| first.is_ascii_digit());
+    if labels.next_back().is_some_and(is_number) && host.parse::<Ipv4Addr>().is_err() {
+        return None;
+    }
+    Some(Target {
+        origin: Origin {
+            tls,
+            host: host.to_owned(),
+            port,
+        },
+        path: path.to_owned(),
+        userinfo: None,
+    })
+}
+
+fn parse_by_standard(text: &str) -> Option<Target> {
     let zoned = Zoned::split(text);
     let mut target = from_url(&url::Url::parse(&zoned.url).ok()?)?;
     zoned.add_to(&mut target.origin);
@@ -243,6 +279,8 @@ pub fn push_pair(out: &mut String, name: &str, value: &str) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -269,6 +307,26 @@ mod tests {
             "ftp://h/",
         ] {
             assert_eq!(split(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn plain_urls_are_parsed_as_by_the_standard(
+            text in "https?://[a-z0-9.:-]{0,12}/[a-zA-Z0-9._~%2e/?&=;|-]{0,16}",
+            address in "http://[0-9x]{1,3}(\\.[0-9a-f]{1,3}){0,4}(:[0-9]{0,6})?/",
+        ) {
+            for text in [text, address] {
+                let plain = plain_target(&text);
+                prop_assert!(plain.is_none() || plain == parse_by_standard(&text), "{}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn plain_urls_take_the_fast_path() {
+        for text in ["http://127.0.0.1:8080/a?b=c%41", "https://a-b.example.org/"] {
+            assert!(plain_target(text).is_some(), "{text}");
         }
     }
 

@@ -1,6 +1,16 @@
 //! Tags of samples.
 
-use std::sync::Arc;
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    hash::{BuildHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use foldhash::fast::FixedState;
+
+/// Maximum number of sets that a [`TagCache`] remembers.
+const MAX_CACHED: usize = 4_096;
 
 /// Names and values that describe a sample, sorted by name. Copies share their content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -48,9 +58,93 @@ impl Tags {
     }
 }
 
+/// Remembers sets of tags, because most samples of a script have the same ones. Virtual users that
+/// share a cache share the sets too.
+#[derive(Debug, Default)]
+pub struct TagCache {
+    root: Tags,
+    known: RefCell<HashMap<u64, KnownSet, FixedState>>,
+}
+
+/// A set that was made from another set.
+#[derive(Debug)]
+struct KnownSet {
+    /// Kept alive, so its address is not used again.
+    base: Tags,
+    added: Vec<(Box<str>, Box<str>)>,
+    result: Tags,
+}
+
+impl KnownSet {
+    fn is_from(&self, base: &Tags, added: &[(&str, &str)]) -> bool {
+        let pairs = self.added.iter().map(|(name, value)| (&**name, &**value));
+        self.base.address() == base.address() && pairs.eq(added.iter().copied())
+    }
+}
+
+impl TagCache {
+    /// Returns the set without tags, from which all others are made.
+    #[must_use]
+    pub fn root(&self) -> &Tags {
+        &self.root
+    }
+
+    /// Returns a set with more tags, or with other values of them. An empty value removes a tag.
+    /// Allocates nothing if it was asked for the same set before.
+    #[must_use]
+    pub fn with(&self, base: &Tags, added: &[(&str, &str)]) -> Tags {
+        if added.is_empty() {
+            return base.clone();
+        }
+        let mut hasher = FixedState::default().build_hasher();
+        (base.address(), added).hash(&mut hasher);
+        let key = hasher.finish();
+        let mut known = self.known.borrow_mut();
+        if let Some(found) = known.get(&key).filter(|found| found.is_from(base, added)) {
+            return found.result.clone();
+        }
+        let mut result = base.clone();
+        for (name, value) in added {
+            result.set(name, value);
+        }
+        if known.len() >= MAX_CACHED {
+            known.clear();
+        }
+        let owned = added
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        let set = KnownSet {
+            base: base.clone(),
+            added: owned.collect(),
+            result: result.clone(),
+        };
+        known.insert(key, set);
+        result
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cache_returns_the_same_set_again() {
+        let cache = TagCache::default();
+        let base = cache.with(cache.root(), &[("scenario", "s")]);
+        let tags = cache.with(&base, &[("status", "200"), ("group", "")]);
+        assert_eq!(tags, base.with("status", "200"));
+        let again = cache.with(&base, &[("status", "200"), ("group", "")]);
+        assert_eq!(again.address(), tags.address());
+        let other = cache.with(&base, &[("status", "404"), ("group", "")]);
+        assert_eq!(other.get("status"), Some("404"));
+        // The cache forgets sets, and makes them again.
+        for number in 0..2 * MAX_CACHED {
+            let text = number.to_string();
+            let tags = cache.with(&base, &[("number", &text)]);
+            assert_eq!(tags, base.with("number", &text));
+        }
+        assert!(cache.known.borrow().len() <= MAX_CACHED);
+    }
 
     #[test]
     fn tags_are_sorted_and_replaced() {

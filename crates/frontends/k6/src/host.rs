@@ -12,7 +12,7 @@ use k6::{
     log::Level,
     metric::{MetricId, SampleSink},
     summary::legacy,
-    tags::Tags,
+    tags::{TagCache, Tags},
 };
 use measure::sample::Intended;
 use script::k6::{
@@ -33,6 +33,7 @@ pub struct RunHost {
     pub client: Client,
     pub shared: Arc<Shared>,
     pub samples: SampleReceiver,
+    tag_cache: Rc<TagCache>,
     /// Connections of each virtual user, with the iteration that they belong to.
     pools: RefCell<HashMap<u64, (u64, Rc<ConnectionPool>)>>,
     /// Iterations whose first request has not been sent: lateness of their start.
@@ -57,6 +58,7 @@ impl RunHost {
             client,
             shared: Arc::clone(shared),
             samples: SampleReceiver::new(shared),
+            tag_cache: Rc::default(),
             pools: RefCell::default(),
             first: RefCell::default(),
             traffic: RefCell::default(),
@@ -148,6 +150,10 @@ impl Host for SharedHost {
 
     fn wall_ns(&self) -> i64 {
         self.0.wall_ns()
+    }
+
+    fn tag_cache(&self) -> Rc<TagCache> {
+        Rc::clone(&self.0.tag_cache)
     }
 
     fn samples(&self) -> &dyn SampleSink {

@@ -198,22 +198,37 @@ fn outcome(measured: &Measured, exchange: &mut Exchange) -> HttpOutcome {
         waiting: first_read.saturating_sub(sent),
         receiving: sample.done_ns.saturating_sub(first_read),
     };
-    let answer = &mut exchange.answer;
+    let connection = exchange.connection.unwrap_or_default();
+    let tls_version = connection.tls.map(|tls| format!("tls{}", tls.version));
+    let tls_cipher_suite = connection.tls.map(|tls| tls.cipher.to_owned());
+    let known = HttpOutcome {
+        timings,
+        remote_ip: connection
+            .peer
+            .map_or_else(String::new, |peer| peer.ip().to_string()),
+        remote_port: connection.peer.map_or(0, |peer| peer.port()),
+        tls_version: tls_version.unwrap_or_default(),
+        tls_cipher_suite: tls_cipher_suite.unwrap_or_default(),
+        ..HttpOutcome::default()
+    };
     if let Some(fault) = fault {
         return HttpOutcome {
-            timings,
             error: Some(faults::error(fault)),
-            ..HttpOutcome::default()
+            ..known
         };
     }
+    let answer = &mut exchange.answer;
     HttpOutcome {
         status: answer.status,
-        proto: "HTTP/1.1".to_owned(),
+        proto: if connection.is_http2 {
+            "HTTP/2.0"
+        } else {
+            "HTTP/1.1"
+        }
+        .to_owned(),
         headers: headers(&answer.head),
         body: std::mem::take(&mut answer.body),
-        timings,
-        error: None,
-        ..HttpOutcome::default()
+        ..known
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use k6::scenario::{Executor, Scenario};
 use plan::{
-    FirstArrival, Format, Http, Load, Phase, Plan, Rate, Shape, Workload,
+    FirstArrival, Format, Http, HttpVersion, Load, Phase, Plan, Rate, Shape, Workload,
     work::{External, Work},
 };
 
@@ -41,6 +41,8 @@ fn http(shared: &Shared) -> Http {
         max_redirects: 0,
         ..Http::default()
     };
+    // As k6: HTTP/2 if the server chooses it in the TLS handshake.
+    http.versions.usual = HttpVersion::Auto;
     http.timeouts.total_ns = None;
     http
 }

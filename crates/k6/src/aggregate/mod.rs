@@ -14,6 +14,8 @@ mod tests;
 
 use std::{collections::HashMap, sync::Arc};
 
+use foldhash::fast::FixedState;
+
 use crate::{
     metric::{self, MetricId, MetricType, Registry},
     tags::Tags,
@@ -24,9 +26,8 @@ use series::Series;
 /// Sub-metric that exists without a threshold.
 pub const EXPECTED_RESPONSES: &str = "http_req_duration{expected_response:true}";
 
-/// Tag sets that are remembered by content, and by address.
+/// Maximum number of sets of tags that are remembered.
 const MAX_ROUTES: usize = 4_096;
-const RECENT: usize = 64;
 
 /// A check with its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,8 +121,9 @@ pub struct Aggregator {
     /// Whether groups and scenarios keep metrics, for the full summary.
     is_full: bool,
     routes: Vec<Route>,
-    by_content: HashMap<Tags, usize>,
-    recent: Vec<Option<(Tags, usize)>>,
+    by_content: HashMap<Tags, usize, FixedState>,
+    /// The same by the address of the content, which the copy keeps alive and thereby unique.
+    by_address: HashMap<usize, (Tags, usize), FixedState>,
     dropped: u64,
 }
 
@@ -139,8 +141,8 @@ impl Aggregator {
             scenarios: Vec::new(),
             is_full,
             routes: Vec::new(),
-            by_content: HashMap::new(),
-            recent: vec![None; RECENT],
+            by_content: HashMap::default(),
+            by_address: HashMap::default(),
             dropped: 0,
         };
         aggregator.register(registry);
@@ -215,20 +217,18 @@ impl Aggregator {
 
     /// Returns the index of the route of tags.
     fn route_of(&mut self, wall_ns: i64, tags: &Tags) -> usize {
-        let slot = (tags.address() >> 4) % RECENT;
-        if let Some(Some((known, route))) = self.recent.get(slot)
-            && known.address() == tags.address()
-        {
+        if let Some((_, route)) = self.by_address.get(&tags.address()) {
             return *route;
         }
         let route = match self.by_content.get(tags) {
             Some(route) => *route,
             None => self.add_route(wall_ns, tags),
         };
-        // The copy keeps the content alive, so its address stays unique.
-        if let Some(recent) = self.recent.get_mut(slot) {
-            *recent = Some((tags.clone(), route));
+        if self.by_address.len() >= MAX_ROUTES {
+            self.by_address.clear();
         }
+        self.by_address
+            .insert(tags.address(), (tags.clone(), route));
         route
     }
 
@@ -236,7 +236,7 @@ impl Aggregator {
         if self.routes.len() >= MAX_ROUTES {
             self.routes.clear();
             self.by_content.clear();
-            self.recent.fill(None);
+            self.by_address.clear();
         }
         let matching = self.subs.iter().enumerate();
         let matching = matching.filter(|(_, sub)| sub.selection.matches(tags));

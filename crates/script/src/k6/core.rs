@@ -4,7 +4,7 @@ use std::{cell::Cell, rc::Rc};
 
 use ::k6::metric;
 use rquickjs::{
-    Coerced, Ctx, Function, Object, Result, Value as Js,
+    Coerced, Ctx, Function, Object, Persistent, Result, Value as Js,
     prelude::{Func, Opt, Rest},
 };
 
@@ -29,14 +29,20 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     Ok(module)
 }
 
-/// Whether a function is asynchronous.
-fn is_async(function: &Function<'_>) -> Result<bool> {
-    let constructor: Js<'_> = function.get("constructor")?;
-    let Some(constructor) = constructor.as_object() else {
-        return Ok(false);
+/// Whether a function is asynchronous: asynchronous functions have a prototype of their own.
+fn is_async<'js>(ctx: &Ctx<'js>, state: &State, function: &Function<'js>) -> Result<bool> {
+    const KEPT: &str = "prototype of asynchronous functions";
+    let known = state.kept.borrow().get(KEPT).cloned();
+    let prototype = match known {
+        Some(known) => known.restore(ctx)?,
+        None => {
+            let prototype: Js<'js> = ctx.eval("Object.getPrototypeOf(async () => {})")?;
+            let kept = Persistent::save(ctx, prototype.clone());
+            state.kept.borrow_mut().insert(KEPT, kept);
+            prototype
+        }
     };
-    let name: String = constructor.get("name")?;
-    Ok(name == "AsyncFunction")
+    Ok(function.get_prototype().map(Object::into_value) == Some(prototype))
 }
 
 /// Whether a value counts as true.
@@ -52,10 +58,8 @@ fn check<'js>(ctx: &Ctx<'js>, state: &State, arguments: &[Js<'js>]) -> Result<bo
             "check() requires a value and an object of checks",
         ));
     };
-    let mut tags = state.tags.borrow().clone();
-    if let Some(own) = arguments.get(2) {
-        tags::add(ctx, &mut tags, own)?;
-    }
+    let own = tags::read(ctx, arguments.get(2))?;
+    let tags = state.tags_with(&tags::borrowed(&own));
     let mut all_pass = true;
     let Some(sets) = sets.as_object() else {
         return Ok(true);
@@ -65,11 +69,11 @@ fn check<'js>(ctx: &Ctx<'js>, state: &State, arguments: &[Js<'js>]) -> Result<bo
         if name.contains("::") {
             return Err(throw(ctx, "group and check names may not contain '::'"));
         }
-        let mut tags = tags.clone();
-        if state.has_system_tag("check") {
-            tags.set("check", &name);
-        }
-        let outcome = pass(ctx, &condition, value);
+        let tags = match state.has_system_tag("check") {
+            true => state.tag_cache.with(&tags, &[("check", &name)]),
+            false => tags.clone(),
+        };
+        let outcome = pass(ctx, state, &condition, value);
         let passes = matches!(outcome, Ok(true));
         state.report(&tags, &[(metric::CHECKS, f64::from(u8::from(passes)))]);
         outcome?;
@@ -78,11 +82,11 @@ fn check<'js>(ctx: &Ctx<'js>, state: &State, arguments: &[Js<'js>]) -> Result<bo
     Ok(all_pass)
 }
 
-fn pass<'js>(ctx: &Ctx<'js>, condition: &Js<'js>, value: &Js<'js>) -> Result<bool> {
+fn pass<'js>(ctx: &Ctx<'js>, state: &State, condition: &Js<'js>, value: &Js<'js>) -> Result<bool> {
     let Some(function) = condition.as_function() else {
         return is_true(condition);
     };
-    if is_async(function)? {
+    if is_async(ctx, state, function)? {
         return Err(throw(
             ctx,
             "the built-in check() does not support async functions as arguments. Use the \
@@ -106,7 +110,7 @@ fn group<'js>(
             "group() requires a callback as a second argument",
         ));
     };
-    if is_async(function)? {
+    if is_async(ctx, state, function)? {
         return Err(throw(
             ctx,
             "group() does not support async functions as arguments, please see \

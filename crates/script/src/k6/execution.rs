@@ -165,12 +165,12 @@ fn tags_object<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Proxy<'js>> {
                 ),
             )
         })?;
-        own.tags.borrow_mut().set(&name.0, &text);
+        own.set_tag(&name.0, &text);
         Ok(true)
     };
     let own = Rc::clone(state);
     let delete = move |_: Object<'js>, name: Coerced<String>| {
-        own.tags.borrow_mut().set(&name.0, "");
+        own.set_tag(&name.0, "");
         true
     };
     let own = Rc::clone(state);

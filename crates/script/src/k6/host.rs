@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, rc::Rc};
 
-use k6::{log::Level, metric::SampleSink};
+use k6::{log::Level, metric::SampleSink, tags::TagCache};
 
 /// A future of the host. Dropping it cancels its work.
 pub type HostFuture<T> = Pin<Box<dyn Future<Output = T>>>;
@@ -18,6 +18,8 @@ pub trait Host {
     fn now_ns(&self) -> u64;
     /// Returns nanoseconds since 1970.
     fn wall_ns(&self) -> i64;
+    /// Returns the sets of tags that the virtual users of the worker share.
+    fn tag_cache(&self) -> Rc<TagCache>;
     /// Returns what receives the samples.
     fn samples(&self) -> &dyn SampleSink;
     /// Writes a message to the log, with further fields by name.

@@ -126,10 +126,8 @@ fn add<'js>(
         state.log(Level::Warning, &message, &[]);
         return Ok(false);
     };
-    let mut tags = state.tags.borrow().clone();
-    if let Some(own) = &own_tags.0 {
-        tags::add(&ctx, &mut tags, own)?;
-    }
+    let own = tags::read(&ctx, own_tags.0.as_ref())?;
+    let tags = state.tags_with(&tags::borrowed(&own));
     let number = match metric.metric_type {
         MetricType::Rate => f64::from(u8::from(number != 0.0)),
         _ => number,

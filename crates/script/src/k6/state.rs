@@ -11,7 +11,7 @@ use ::k6::{
     log::Level,
     metric::MetricId,
     options::{self, value::SystemTags},
-    tags::Tags,
+    tags::{TagCache, Tags},
 };
 use codec::cookies::Jar;
 use rquickjs::{Ctx, Object, Persistent, Result, Value as Js};
@@ -22,6 +22,7 @@ use super::{
     errors::{self, throw},
     host::{Host, StatusRange, VuConnections, VuId},
     shared::Shared,
+    tags::borrowed,
 };
 use crate::js::{edge::Waiter, rejections::Rejections, state::MOST_CPU_NS};
 
@@ -106,6 +107,7 @@ pub struct State {
     pub iteration: RefCell<IterationInfo>,
     /// Tags of all samples of this moment, with `group` and `scenario`.
     pub tags: RefCell<Tags>,
+    pub tag_cache: Rc<TagCache>,
     /// Path of the running group, such as `::login`.
     pub group: RefCell<String>,
     pub jar: RefCell<Rc<RefCell<Jar>>>,
@@ -143,10 +145,10 @@ impl State {
         id: VuId,
         options: VuOptions,
     ) -> State {
-        let mut tags = Tags::default();
-        for (name, value) in &options.tags {
-            tags.set(name, value);
-        }
+        let tag_cache = host
+            .as_ref()
+            .map_or_else(Rc::default, |host| host.tag_cache());
+        let tags = tag_cache.with(tag_cache.root(), &borrowed(&options.tags));
         State {
             waiter: Rc::default(),
             shared,
@@ -156,6 +158,7 @@ impl State {
             stage: Cell::new(Stage::Init),
             iteration: RefCell::default(),
             tags: RefCell::new(tags),
+            tag_cache,
             group: RefCell::default(),
             jar: RefCell::default(),
             expected: RefCell::new(Some(Rc::new([StatusRange { min: 200, max: 399 }]))),
@@ -272,10 +275,21 @@ impl State {
         }
     }
 
+    /// Sets a tag of the following samples. An empty value removes it.
+    pub fn set_tag(&self, name: &str, value: &str) {
+        let tags = self.tags_with(&[(name, value)]);
+        *self.tags.borrow_mut() = tags;
+    }
+
+    /// Returns the tags of this moment with others.
+    pub fn tags_with(&self, added: &[(&str, &str)]) -> Tags {
+        self.tag_cache.with(&self.tags.borrow(), added)
+    }
+
     /// Sets the group of the following samples.
     pub fn set_group(&self, path: String) {
         if self.has_system_tag("group") {
-            self.tags.borrow_mut().set("group", &path);
+            self.set_tag("group", &path);
         }
         *self.group.borrow_mut() = path;
     }

@@ -1,24 +1,30 @@
 //! Tags that scripts give to samples.
 
-use ::k6::tags::Tags;
 use rquickjs::{Coerced, Ctx, Result, Value as Js};
 
 use super::errors::throw;
 
-/// Reads tags from an object and adds them to others. `null` and `undefined` mean none.
+/// Reads tags from an object. `null` and `undefined` mean none.
 ///
 /// # Errors
 ///
 /// Throws if a value is not a text, boolean or number.
-pub fn add<'js>(ctx: &Ctx<'js>, tags: &mut Tags, value: &Js<'js>) -> Result<()> {
-    let Some(object) = value.as_object() else {
-        return Ok(());
+pub fn read<'js>(ctx: &Ctx<'js>, value: Option<&Js<'js>>) -> Result<Vec<(String, String)>> {
+    let Some(object) = value.and_then(Js::as_object) else {
+        return Ok(Vec::new());
     };
-    for entry in object.props::<String, Js<'js>>() {
+    let pairs = object.props::<String, Js<'js>>().map(|entry| {
         let (name, value) = entry?;
-        tags.set(&name, &text(ctx, &name, &value)?);
-    }
-    Ok(())
+        let text = text(ctx, &name, &value)?;
+        Ok((name, text))
+    });
+    pairs.collect()
+}
+
+/// Returns pairs without their ownership.
+pub fn borrowed(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
+    let pairs = pairs.iter().map(|(name, value)| (&**name, &**value));
+    pairs.collect()
 }
 
 /// Returns the value of a tag as text.

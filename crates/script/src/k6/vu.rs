@@ -16,6 +16,7 @@ use super::{
     loader::Modules,
     shared::{Shared, SourceKind},
     state::{IterationInfo, Stage, State, VuOptions},
+    tags::borrowed,
 };
 use crate::js::{
     edge::{self, Fiber, SCRIPT_STACK},
@@ -342,7 +343,7 @@ impl Vu {
         let in_vu = iteration.info.in_vu;
         for (name, value) in [("vu", state.id.test), ("iter", in_vu)] {
             if state.has_system_tag(name) {
-                state.tags.borrow_mut().set(name, &value.to_string());
+                state.set_tag(name, &value.to_string());
             }
         }
         *state.iteration.borrow_mut() = iteration.info.clone();
@@ -354,16 +355,13 @@ impl Vu {
     }
 
     fn enter_scenario(&self, ctx: &Ctx<'_>, iteration: &Iteration) -> rquickjs::Result<()> {
-        let mut tags = self.state.tags.borrow_mut();
-        *tags = ::k6::tags::Tags::default();
-        let options = self.state.options.tags.iter();
-        for (name, value) in options.chain(&iteration.tags) {
-            tags.set(name, value);
-        }
+        let mut tags = borrowed(&self.state.options.tags);
+        tags.extend(borrowed(&iteration.tags));
         if self.state.has_system_tag("scenario") {
-            tags.set("scenario", &iteration.info.scenario);
+            tags.push(("scenario", &iteration.info.scenario));
         }
-        drop(tags);
+        let cache = &self.state.tag_cache;
+        *self.state.tags.borrow_mut() = cache.with(cache.root(), &tags);
         self.replace_environment(ctx, &iteration.env)?;
         *self.scenario.borrow_mut() = Some(iteration.info.scenario.clone());
         Ok(())

@@ -233,6 +233,7 @@ impl Client {
             // The future is boxed because it is large and connecting is rare.
             None => Box::pin(self.open(request, call, agent.limit, exchange)).await?,
         };
+        exchange.connection = Some(conn.info);
         let with_cookie = self
             .cookies_for(request, call, agent.jar, now)
             .map(|cookie| request.with_cookie(&cookie, call.charset));
@@ -437,6 +438,7 @@ impl Exchange {
             streamed.begin_hop();
         }
         self.answer = Response::default();
+        self.connection = None;
         self.moments.head = 0;
         self.moments.done = 0;
         self.moments.opening = Opening::default();

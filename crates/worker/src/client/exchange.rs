@@ -13,6 +13,7 @@ use crate::{
     clock::Clock,
     deadlines::{Cut, Limit, NEVER},
     memory::{Held, Memory},
+    net::connect::ConnectionInfo,
     worker::Worker,
 };
 use codec::{
@@ -163,6 +164,8 @@ pub struct Exchange {
     pub intended: Intended,
     /// Timestamps of the request.
     pub moments: Moments,
+    /// The connection that the request uses. `None` if it got none.
+    pub connection: Option<ConnectionInfo>,
     /// The response received so far.
     pub answer: Response,
     /// Time limits of the request.
@@ -188,6 +191,7 @@ impl Exchange {
                 started,
                 ..Moments::default()
             },
+            connection: None,
             answer: Response::default(),
             limits: Limits::from(started, timeouts),
             reserved: Held::nothing(memory),

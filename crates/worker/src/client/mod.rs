@@ -215,7 +215,7 @@ impl Client {
         let opened = self.open_stream(origin, at, Alpn::Http1, purpose, limit);
         let opened = opened.await?;
         let opening = opened.opening();
-        Ok((self.http1_on(opened.stream, id)?, opening))
+        Ok((self.http1_on(opened, id)?, opening))
     }
 
     /// Opens a stream of bytes to an origin, and records its times.
@@ -239,12 +239,13 @@ impl Client {
     }
 
     /// Creates an HTTP/1.1 connection on a new stream.
-    fn http1_on(&self, stream: Stream, origin: OriginId) -> Result<Box<Conn>, Fault> {
-        let mut transport = Http1::over(Client::watched(stream)?);
+    fn http1_on(&self, opened: Opened, origin: OriginId) -> Result<Box<Conn>, Fault> {
+        let mut transport = Http1::over(Client::watched(opened.stream)?);
         transport.replies().excerpt = EXCERPT;
         Ok(Box::new(Conn {
             transport,
             origin,
+            info: opened.info,
             idle_since_ns: self.worker.clock.now(),
             carried: 0,
             _open: self.open_count(),

@@ -9,6 +9,7 @@ use super::{http1::Http1, http2::pool::StreamPool, transport::Transport};
 use crate::{
     deadlines::Limit,
     net::{
+        connect::ConnectionInfo,
         fault::timed_out,
         semaphore::{Permit, Semaphore},
     },
@@ -24,6 +25,8 @@ pub struct Conn {
     pub transport: Http1,
     /// Origin of the peer.
     pub origin: OriginId,
+    /// What is known of the connection.
+    pub info: ConnectionInfo,
     /// When the connection was last used.
     pub idle_since_ns: u64,
     /// Number of requests sent on the connection.

@@ -21,7 +21,7 @@ use tokio::{
 use tokio_rustls::{
     TlsConnector,
     client::TlsStream,
-    rustls::{ClientConfig, pki_types::ServerName},
+    rustls::{ClientConfig, SupportedCipherSuite, pki_types::ServerName},
 };
 
 use super::{
@@ -110,8 +110,28 @@ pub struct Opened {
     pub connect_ns: u64,
     /// Duration of the TLS handshake, in nanoseconds.
     pub tls_ns: Option<u64>,
-    /// Whether the server chose HTTP/2.
-    pub chose_http2: bool,
+    /// What is known of the connection.
+    pub info: ConnectionInfo,
+}
+
+/// What is known of a connection from its beginning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ConnectionInfo {
+    /// Address of the server, or of the proxy. `None` if the connection is not over TCP.
+    pub peer: Option<SocketAddr>,
+    /// What TLS negotiated. `None` without TLS.
+    pub tls: Option<TlsInfo>,
+    /// Whether the protocol is HTTP/2.
+    pub is_http2: bool,
+}
+
+/// What a TLS handshake negotiated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TlsInfo {
+    /// Version of TLS: `1.2` or `1.3`.
+    pub version: &'static str,
+    /// IANA's name of the cipher suite, such as `TLS_AES_128_GCM_SHA256`.
+    pub cipher: &'static str,
 }
 
 impl Opened {
@@ -126,11 +146,40 @@ impl Opened {
     }
 }
 
+/// Describes a cipher suite, which belongs to one version of TLS.
+fn tls_info(suite: SupportedCipherSuite) -> TlsInfo {
+    let (version, name) = match suite {
+        SupportedCipherSuite::Tls12(_) => ("1.2", suite.suite().as_str()),
+        SupportedCipherSuite::Tls13(_) => ("1.3", suite.suite().as_str()),
+    };
+    TlsInfo {
+        version,
+        cipher: match name.unwrap_or_default() {
+            // rustls adds the version to the names of TLS 1.3.
+            "TLS13_AES_128_GCM_SHA256" => "TLS_AES_128_GCM_SHA256",
+            "TLS13_AES_256_GCM_SHA384" => "TLS_AES_256_GCM_SHA384",
+            "TLS13_CHACHA20_POLY1305_SHA256" => "TLS_CHACHA20_POLY1305_SHA256",
+            other => other,
+        },
+    }
+}
+
 /// A stream after the TLS handshake.
 struct Secured<S> {
     stream: Box<TlsStream<S>>,
     tls_ns: u64,
+    tls: Option<TlsInfo>,
     chose_http2: bool,
+}
+
+impl<S> Secured<S> {
+    fn info(&self, peer: Option<SocketAddr>) -> ConnectionInfo {
+        ConnectionInfo {
+            peer,
+            tls: self.tls,
+            is_http2: self.chose_http2,
+        }
+    }
 }
 
 impl Connector {
@@ -185,7 +234,7 @@ impl Connector {
                 lookup_ns: 0,
                 connect_ns: 0,
                 tls_ns: None,
-                chose_http2: false,
+                info: ConnectionInfo::default(),
             });
         }
         if let Some(path) = &self.route.unix {
@@ -231,16 +280,19 @@ impl Connector {
                             lookup_ns,
                             connect_ns,
                             tls_ns: None,
-                            chose_http2: false,
+                            info: ConnectionInfo {
+                                peer: Some(address),
+                                ..ConnectionInfo::default()
+                            },
                         });
                     }
                     let secured = self.handshake(tcp, origin, alpn, limit).await?;
                     return Ok(Opened {
-                        stream: Stream::Tls(secured.stream),
                         lookup_ns,
                         connect_ns,
                         tls_ns: Some(secured.tls_ns),
-                        chose_http2: secured.chose_http2,
+                        info: secured.info(Some(address)),
+                        stream: Stream::Tls(secured.stream),
                     });
                 }
                 // Generator faults and an expired limit would affect every address equally.
@@ -272,7 +324,7 @@ impl Connector {
             lookup_ns: 0,
             connect_ns,
             tls_ns: None,
-            chose_http2: false,
+            info: ConnectionInfo::default(),
         };
         if !origin.tls {
             return Ok(opened(Stream::Unix(socket)));
@@ -280,7 +332,7 @@ impl Connector {
         let secured = self.handshake(socket, origin, alpn, limit).await?;
         Ok(Opened {
             tls_ns: Some(secured.tls_ns),
-            chose_http2: secured.chose_http2,
+            info: secured.info(None),
             ..opened(Stream::TlsUnix(secured.stream))
         })
     }
@@ -322,13 +374,16 @@ impl Connector {
             Ok(stream) => stream,
             Err(e) => return Err(handshake_fault(&e, alpn)),
         };
-        let chose_http2 = stream.get_ref().1.alpn_protocol() == Some(H2);
+        let session = stream.get_ref().1;
+        let chose_http2 = session.alpn_protocol() == Some(H2);
+        let tls = session.negotiated_cipher_suite().map(tls_info);
         if alpn == Alpn::Http2 && !chose_http2 {
             return Err(Fault::Tls(TlsFault::NoHttp2));
         }
         Ok(Secured {
             stream: Box::new(stream),
             tls_ns: self.clock.now().saturating_sub(begin),
+            tls,
             chose_http2,
         })
     }

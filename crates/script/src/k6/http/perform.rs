@@ -10,6 +10,7 @@ use super::{
     super::{
         host::{Host, HttpError, HttpOutcome, HttpRequest},
         state::State,
+        tags::borrowed,
     },
     arguments::{masked_url, parse, plain_url},
     cookies::{now_s, pairs},
@@ -264,39 +265,36 @@ impl<'a> Hops<'a> {
 
     fn report(&self, outcome: &HttpOutcome, name: &str) {
         let state = self.state;
-        let mut tags = self.exchange.tags.clone();
-        let mut set = |tag: &str, value: &str| {
-            if state.has_system_tag(tag) {
-                tags.set(tag, value);
-            }
-        };
-        set("proto", &outcome.proto);
-        set("status", &outcome.status.to_string());
-        set("method", &self.request.method);
-        set("name", name);
-        set("url", name);
-        set("tls_version", &outcome.tls_version);
-        set("ip", &outcome.remote_ip);
         let code = error_code(outcome);
-        if code != 0 {
-            set("error_code", &code.to_string());
-        }
-        if let Some(error) = &outcome.error {
-            set("error", &error.text);
-        }
+        let (status, code_text) = (outcome.status.to_string(), code.to_string());
         let expected = self.exchange.params.expected.as_ref().map(|ranges| {
             let fits = |status: u16| ranges.iter().any(|r| (r.min..=r.max).contains(&status));
             outcome.error.is_none() && (fits(outcome.status) || self.is_challenge(outcome))
         });
-        if let Some(is_expected) = expected {
-            set(
+        let system = [
+            ("proto", outcome.proto.as_str()),
+            ("status", &status),
+            ("method", &self.request.method),
+            ("name", name),
+            ("url", name),
+            ("tls_version", &outcome.tls_version),
+            ("ip", &outcome.remote_ip),
+            ("error_code", if code == 0 { "" } else { &code_text }),
+            (
+                "error",
+                outcome.error.as_ref().map_or("", |error| &error.text),
+            ),
+            (
                 "expected_response",
-                if is_expected { "true" } else { "false" },
-            );
-        }
-        for (name, value) in &self.exchange.params.tags {
-            tags.set(name, value);
-        }
+                expected.map_or("", |is_expected| if is_expected { "true" } else { "false" }),
+            ),
+        ];
+        let system = system.into_iter();
+        let mut tags: Vec<(&str, &str)> = system
+            .filter(|(tag, value)| !value.is_empty() && state.has_system_tag(tag))
+            .collect();
+        tags.extend(borrowed(&self.exchange.params.tags));
+        let tags = state.tag_cache.with(&self.exchange.tags, &tags);
         let ms = |ns: u64| ns as f64 / 1e6;
         let timings = &outcome.timings;
         let mut values = vec![

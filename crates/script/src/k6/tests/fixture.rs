@@ -12,7 +12,7 @@ use std::{
 use ::k6::{
     log::Level,
     metric::{MetricId, Registry, SampleSink},
-    tags::Tags,
+    tags::{TagCache, Tags},
 };
 
 use crate::k6::{
@@ -43,6 +43,7 @@ pub struct FakeHost {
     pub is_stuck: Cell<bool>,
     pub in_flight: Rc<Cell<usize>>,
     pub most_in_flight: Cell<usize>,
+    tag_cache: Rc<TagCache>,
 }
 
 #[derive(Default)]
@@ -121,6 +122,10 @@ impl Host for FakeHost {
 
     fn wall_ns(&self) -> i64 {
         1_767_225_600_000_000_000 + self.now_ns.get() as i64
+    }
+
+    fn tag_cache(&self) -> Rc<TagCache> {
+        Rc::clone(&self.tag_cache)
     }
 
     fn samples(&self) -> &dyn SampleSink {

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     client::pool::OpenCount,
-    net::{Stream, fault::socket_fault},
+    net::{Stream, connect::ConnectionInfo, fault::socket_fault},
     worker::Worker,
 };
 
@@ -36,9 +36,19 @@ pub struct Http2Connection {
     pool: RefCell<Weak<StreamPool>>,
     /// Scheme, host and port, for notes.
     origin: String,
+    pub(super) info: ConnectionInfo,
     /// Whether the pool lists the connection as idle.
     pub(super) is_listed_idle: Cell<bool>,
     state: RefCell<State>,
+}
+
+/// A stream on which an HTTP/2 connection begins.
+pub(super) struct NewConnection {
+    /// Scheme, host and port, for notes.
+    pub(super) origin: String,
+    pub(super) stream: Stream,
+    pub(super) info: ConnectionInfo,
+    pub(super) open: Option<OpenCount>,
 }
 
 struct State {
@@ -108,21 +118,20 @@ impl Http2Connection {
     pub(super) fn start(
         worker: &Rc<Worker>,
         pool: &Rc<StreamPool>,
-        origin: String,
-        stream: Stream,
+        new: NewConnection,
         config: &h2::Config,
-        open: Option<OpenCount>,
     ) -> Rc<Http2Connection> {
         let now = worker.clock.now();
         let connection = Rc::new_cyclic(|me| Http2Connection {
             me: Weak::clone(me),
             worker: Rc::clone(worker),
             pool: RefCell::new(Rc::downgrade(pool)),
-            origin,
+            origin: new.origin,
+            info: new.info,
             is_listed_idle: Cell::new(false),
             state: RefCell::new(State {
                 codec: h2::Connection::new(config),
-                stream: Some(stream),
+                stream: Some(new.stream),
                 streams: Vec::new(),
                 reserved: 0,
                 idle_since_ns: now,
@@ -130,7 +139,7 @@ impl Http2Connection {
                 lost: None,
                 has_answered: false,
                 task: None,
-                stats: ConnectionStats::open(worker, open, now),
+                stats: ConnectionStats::open(worker, new.open, now),
             }),
         });
         let served = Rc::clone(&connection);

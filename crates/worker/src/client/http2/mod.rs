@@ -22,7 +22,7 @@ use measure::{
 use plan::{HttpVersion, HttpVersions};
 
 use self::{
-    connection::{Http2Connection, SentStream},
+    connection::{Http2Connection, NewConnection, SentStream},
     heads::RequestParts,
     pool::{Grant, OpenPermit, Reservation, StreamPool},
     stream::{StreamEnd, StreamState},
@@ -36,7 +36,7 @@ use super::{
 use crate::{
     deadlines::{Cut, Limit},
     memory::Held,
-    net::connect::Alpn,
+    net::connect::{Alpn, ConnectionInfo},
 };
 
 /// The protocol of an origin.
@@ -226,10 +226,9 @@ impl Http2Sender<'_> {
             fault => fault,
         })?;
         exchange.moments.opening = opened.opening();
-        if alpn == Alpn::Both && !opened.chose_http2 {
+        if alpn == Alpn::Both && !opened.info.is_http2 {
             self.use_http1("the server chose it (ALPN)");
-            self.pool
-                .put(client.http1_on(opened.stream, self.origin_id)?);
+            self.pool.put(client.http1_on(opened, self.origin_id)?);
             return Ok(None);
         }
         let config = h2::Config {
@@ -237,14 +236,16 @@ impl Http2Sender<'_> {
             window: client.http.versions.window,
             ..h2::Config::default()
         };
-        let connection = Http2Connection::start(
-            &client.worker,
-            permit.pool(),
-            self.origin.text(),
-            Client::watched(opened.stream)?,
-            &config,
-            client.open_count(),
-        );
+        let new = NewConnection {
+            origin: self.origin.text(),
+            stream: Client::watched(opened.stream)?,
+            info: ConnectionInfo {
+                is_http2: true,
+                ..opened.info
+            },
+            open: client.open_count(),
+        };
+        let connection = Http2Connection::start(&client.worker, permit.pool(), new, &config);
         Ok(Some(permit.add(connection)))
     }
 
@@ -257,6 +258,7 @@ impl Http2Sender<'_> {
         exchange: &mut Exchange,
     ) -> Result<Attempt, Fault> {
         let connection = reservation.into_connection();
+        exchange.connection = Some(connection.info);
         let nothing = Held::nothing(&self.client.worker.memory);
         let reserved = std::mem::replace(&mut exchange.reserved, nothing);
         let state = StreamState::new(want, reserved, exchange.limits.are_moving());
