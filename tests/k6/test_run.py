@@ -440,9 +440,9 @@ def test_flags_without_effect_are_refused(k6, server, flags, name):
 
 
 def test_thresholds_on_tags_that_no_sample_has_are_refused(k6, server):
-    options = "export const options = { thresholds: { 'http_req_duration{tls_version:tls1.3}': ['p(95)<1'] } };\n"
+    options = "export const options = { thresholds: { 'http_req_duration{ocsp_status:good}': ['p(95)<1'] } };\n"
     done = k6(options + GET, code=104)
-    assert "tag `tls_version` in the threshold on" in done.stderr
+    assert "tag `ocsp_status` in the threshold on" in done.stderr
     assert server.lines == []
 
 
@@ -457,3 +457,34 @@ export default function () { sleep(0.2); }
 """
     k6(script)
     assert any(note.startswith("9 iterations could not start") for note in loadline.summary()["notes"])
+
+
+FACTS = """
+const seen = (response) => [response.proto, response.remote_ip, response.remote_port, response.tls_version, response.tls_cipher_suite];
+export const options = { insecureSkipTLSVerify: true, systemTags: ['proto', 'tls_version', 'ip'],
+  thresholds: { 'http_reqs{tls_version:tls1.3,proto:HTTP/2.0,ip:127.0.0.1}': ['count==3'] } };
+export default function () {
+  const response = http.get(`${__ENV.LAB}/a`);
+  console.log(seen(response).join(' '), response.headers['X-Missing'] === undefined);
+  http.batch([`${__ENV.LAB}/b`, `${__ENV.LAB}/c`]);
+}
+"""
+
+
+def test_servers_choose_http2_and_responses_tell_the_connection(k6, start_lab, certificates):
+    lab = start_lab("http2", f"cert={certificates / 'server.pem'}", f"key={certificates / 'server.key'}")
+    done = k6(FACTS, "-e", f"LAB={lab.url}")
+    port = lab.url.rsplit(":", 1)[1]
+    assert f"HTTP/2.0 127.0.0.1 {port} tls1.3 TLS_" in done.stderr
+    # The requests of a virtual user share a connection.
+    assert values(done, "http_req_tls_handshaking").startswith("avg=") and values(done, "http_reqs").startswith("3 ")
+
+
+def test_responses_without_tls_tell_the_address(k6, server):
+    script = """export default function () {
+  const r = http.get(`${__ENV.BASE}/a`);
+  check(r, { plain: () => r.proto === 'HTTP/1.1' && r.remote_ip === '127.0.0.1' && r.tls_version === '' });
+  check(r, { port: () => __ENV.BASE.endsWith(`:${r.remote_port}`) });
+}
+"""
+    assert values(k6(script), "checks_succeeded").startswith("100.00% 2 out of 2")

@@ -1,22 +1,20 @@
 //! `loadline k6 …`: reads the command line and the script, and starts the run.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use engine::{EngineOptions, run::DueArrivals};
 use k6::{
-    exit::RunError,
+    inspect,
     log::Level,
     options::{
-        OptionSource, Options, UNKNOWN_FIELDS_WARNING,
-        consolidate::{Layers, consolidate},
-        flags::RunFlags,
-        settings::{CompatibilityMode, Settings},
+        Options,
+        flags::{Command, RunFlags},
+        settings::Settings,
     },
     output::OutputSpec,
     scenario::arrivals::ArrivalSchedule,
 };
 use plan::units::SECOND;
-use script::k6::{LoadError, Script};
 use session::{Job, SharedMessageSink, exit, inputs, live};
 
 use crate::{
@@ -26,6 +24,7 @@ use crate::{
     outputs::Outputs,
     plan_of,
     shared::{Opened, Parts, Shared},
+    test_file::{self, TestFile},
     unsupported,
 };
 
@@ -40,10 +39,14 @@ pub const VERSION: &str = "2.2.0";
 
 const HELP: &str = "\
 Usage: loadline k6 run [OPTIONS] SCRIPT
+       loadline k6 archive [OPTIONS] [-O FILE] SCRIPT
+       loadline k6 inspect [OPTIONS] [--execution-requirements] SCRIPT
        loadline k6 version
 
 Runs a k6 script (JavaScript or TypeScript) with k6's options, output and exit codes.
-SCRIPT is a file, or - for standard input. See docs/reference/k6.md.
+`archive` writes the script with all its files into one file (archive.tar), and `inspect`
+prints its options as JSON. SCRIPT is a file, an archive, or - for standard input.
+See docs/reference/k6.md.
 
   -u, --vus N                  virtual users
   -d, --duration D             duration, such as 30s or 1m30s
@@ -64,7 +67,9 @@ pub fn command(arguments: &[String], sink: &SharedMessageSink) -> u8 {
         None => ("help", arguments),
     };
     match first {
-        "run" => run(rest, sink),
+        "run" => run(Command::Run, rest, sink),
+        "archive" => run(Command::Archive, rest, sink),
+        "inspect" => run(Command::Inspect, rest, sink),
         "version" | "--version" => {
             sink.out(&format!("k6 v{VERSION} (as run by Loadline)\n"));
             exit::PASS
@@ -83,13 +88,13 @@ pub fn command(arguments: &[String], sink: &SharedMessageSink) -> u8 {
 }
 
 /// Why a run does not start.
-struct Refused {
-    code: u8,
-    lines: Vec<String>,
+pub struct Refused {
+    pub code: u8,
+    pub lines: Vec<String>,
 }
 
 impl Refused {
-    fn new(code: u8, line: impl ToString) -> Refused {
+    pub fn new(code: u8, line: impl ToString) -> Refused {
         Refused {
             code,
             lines: vec![line.to_string()],
@@ -97,14 +102,14 @@ impl Refused {
     }
 }
 
-fn run(arguments: &[String], sink: &SharedMessageSink) -> u8 {
+fn run(command: Command, arguments: &[String], sink: &SharedMessageSink) -> u8 {
     let refuse = |logger: &Logger, refused: &Refused| {
         for line in &refused.lines {
             logger.write(Level::Error, line, &[]);
         }
         refused.code
     };
-    let (flags, settings) = match flags(arguments) {
+    let (flags, settings) = match flags(command, arguments) {
         Ok(read) => read,
         Err(refused) => return refuse(&Logger::usual(sink), &refused),
     };
@@ -116,22 +121,59 @@ fn run(arguments: &[String], sink: &SharedMessageSink) -> u8 {
         Ok(logger) => logger,
         Err(line) => return refuse(&Logger::usual(sink), &Refused::new(USAGE, line)),
     };
-    match prepare(&flags, settings, &logger, sink) {
-        Ok((shared, ready)) => ready.conduct(&mut K6Observer::new(&shared, &flags.script, sink)),
-        Err(refused) => refuse(&logger, &refused),
-    }
+    let done = match command {
+        Command::Run => prepare(&flags, settings, &logger, sink).map(|(shared, ready)| {
+            ready.conduct(&mut K6Observer::new(&shared, &flags.script, sink))
+        }),
+        Command::Archive => archive(&flags, &settings, &logger),
+        Command::Inspect => inspect(&flags, &settings, &logger, sink),
+    };
+    done.unwrap_or_else(|refused| refuse(&logger, &refused))
 }
 
-fn flags(arguments: &[String]) -> Result<(RunFlags, Settings), Refused> {
+/// Writes a test with its files into an archive.
+fn archive(flags: &RunFlags, settings: &Settings, logger: &Logger) -> Result<u8, Refused> {
+    let test = TestFile::load(flags, settings, Command::Archive)?;
+    let consolidated = test.consolidated(flags, settings, logger)?;
+    test.plan(&consolidated.options)?;
+    if let Some(package) = test.packages().next() {
+        let text = format!(
+            "{package}: an archive cannot have packages of node_modules: bundle the script first"
+        );
+        return Err(Refused::new(INVALID_CONFIG, text));
+    }
+    let path = settings.archive_out.as_deref().unwrap_or("archive.tar");
+    let bytes = test.archive(&consolidated.options, settings).to_bytes();
+    let written = std::fs::write(path, bytes);
+    written.map_err(|error| Refused::new(USAGE, format!("{path}: {error}")))?;
+    Ok(exit::PASS)
+}
+
+/// Prints the options of a test.
+fn inspect(
+    flags: &RunFlags,
+    settings: &Settings,
+    logger: &Logger,
+    sink: &SharedMessageSink,
+) -> Result<u8, Refused> {
+    let test = TestFile::load(flags, settings, Command::Inspect)?;
+    let text = if settings.execution_requirements == Some(true) {
+        let consolidated = test.consolidated(flags, settings, logger)?;
+        let plan = test.plan(&consolidated.options)?;
+        inspect::inspect(&consolidated.options, Some(&plan))
+    } else {
+        inspect::inspect(&test.exported(logger)?, None)
+    };
+    sink.out(&text);
+    Ok(exit::PASS)
+}
+
+fn flags(command: Command, arguments: &[String]) -> Result<(RunFlags, Settings), Refused> {
     let usage = |error: &dyn std::fmt::Display| Refused::new(USAGE, error);
-    let flags = RunFlags::parse(arguments).map_err(|error| usage(&error))?;
-    let environment = Settings::from_env(&variable).map_err(|error| usage(&error))?;
+    let flags = RunFlags::parse_for(command, arguments).map_err(|error| usage(&error))?;
+    let environment = Settings::from_env(&test_file::variable).map_err(|error| usage(&error))?;
     let settings = flags.settings.clone().or(environment);
     Ok((flags, settings))
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }
 
 fn prepare(
@@ -142,23 +184,11 @@ fn prepare(
 ) -> Result<(Arc<Shared>, session::Ready), Refused> {
     let warn = |text: &str, fields: &[(&str, &str)]| logger.write(Level::Warning, text, fields);
     settings.warnings.iter().for_each(|text| warn(text, &[]));
-    let script = load(flags, &settings)?;
+    let test = TestFile::load(flags, &settings, Command::Run)?;
     let invalid = |error: &dyn std::fmt::Display| Refused::new(INVALID_CONFIG, error);
-    let exported = Options::from_json(script.options(), OptionSource::Script);
-    let exported = exported.map_err(|error| invalid(&error))?;
-    for name in &exported.unknown_fields {
-        warn(UNKNOWN_FIELDS_WARNING, &[("field", name)]);
-    }
-    let layers = Layers {
-        config: config_file(&settings)?,
-        script: exported.options,
-        env: Options::from_env(&variable).map_err(|error| invalid(&error))?,
-        cli: flags.options.clone(),
-    };
-    let consolidated = consolidate(&layers).map_err(|error| invalid(&error))?;
+    let consolidated = test.consolidated(flags, &settings, logger)?;
     let options = &consolidated.options;
-    let plan = k6::scenario::plan(options, &|name| script.has_function(name));
-    let plan = plan.map_err(|error| invalid(&error))?;
+    let plan = test.plan(options)?;
     let warnings = consolidated.warnings.iter().chain(&plan.warnings);
     warnings.for_each(|text| warn(text, &[]));
     let lines = unsupported::problems(options, &settings, &plan);
@@ -168,7 +198,7 @@ fn prepare(
     }
     let outputs = outputs(&settings, options, sink).map_err(|error| invalid(&error))?;
     let parts = Parts {
-        script,
+        script: test.script,
         consolidated,
         settings,
         plan,
@@ -186,74 +216,13 @@ fn outputs(
     sink: &SharedMessageSink,
 ) -> Result<Opened, String> {
     let given = settings.out.iter().flatten();
-    let specs = given.map(|text| OutputSpec::parse(text, &variable));
+    let specs = given.map(|text| OutputSpec::parse(text, &test_file::variable));
     let specs: Vec<OutputSpec> = specs.collect::<Result<_, String>>()?;
     let tags = options.enabled_system_tags();
     Ok(Opened {
         outputs: Outputs::open(&specs, &tags, sink)?,
         names: specs.iter().map(OutputSpec::description).collect(),
     })
-}
-
-fn load(flags: &RunFlags, settings: &Settings) -> Result<Arc<Script>, Refused> {
-    let source = match flags.script.as_str() {
-        "-" => {
-            let text = std::io::read_to_string(std::io::stdin().lock());
-            Some(text.map_err(|error| Refused::new(USAGE, format!("standard input: {error}")))?)
-        }
-        archive if archive.ends_with(".tar") => {
-            let text = format!("{archive}: archives cannot be run: name the script");
-            return Err(Refused::new(USAGE, text));
-        }
-        _ => None,
-    };
-    let mut environment: Vec<(String, String)> = Vec::new();
-    if settings.include_system_env_vars != Some(false) {
-        environment.extend(std::env::vars());
-    }
-    environment.extend(settings.env.iter().cloned());
-    let loaded = Script::load(
-        Path::new(&flags.script),
-        script::k6::Settings {
-            environment,
-            is_base: settings.compatibility_mode == Some(CompatibilityMode::Base),
-            source,
-            fetch: None,
-        },
-    );
-    loaded.map_err(|error| match error {
-        LoadError::MissingScript(line) => Refused::new(USAGE, line),
-        LoadError::Problems(lines) => Refused {
-            code: EXCEPTION,
-            lines,
-        },
-        LoadError::Aborted(text) => {
-            let error = RunError::ScriptAborted(text);
-            Refused::new(error.exit_code(), error.message())
-        }
-    })
-}
-
-/// Reads the configuration file: the one of `--config`, or the user's.
-fn config_file(settings: &Settings) -> Result<Options, Refused> {
-    let usual = || {
-        let folder = variable("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty());
-        let folder = folder.or_else(|| Some(format!("{}/.config", variable("HOME")?)))?;
-        Some(format!("{folder}/k6/config.json"))
-    };
-    let path = match &settings.config {
-        Some(path) => path.clone(),
-        None => match usual().filter(|path| Path::new(path).is_file()) {
-            Some(path) => path,
-            None => return Ok(Options::default()),
-        },
-    };
-    let refuse =
-        |reason: &dyn std::fmt::Display| Refused::new(INVALID_CONFIG, format!("{path}: {reason}"));
-    let text = std::fs::read_to_string(&path).map_err(|error| refuse(&error))?;
-    let json = serde_json::from_str(&text).map_err(|error| refuse(&error))?;
-    let read = Options::from_json(&json, OptionSource::ConfigFile);
-    Ok(read.map_err(|error| refuse(&error))?.options)
 }
 
 fn ready(

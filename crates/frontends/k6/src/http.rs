@@ -2,7 +2,9 @@
 
 use codec::{Want, encode, encode::Charset, url};
 use measure::{Fault, Sample, label::LabelGroup, outcome::Failure, sample::RequestOutcome};
-use script::k6::{HttpError, HttpOutcome, HttpRequest, StatusRange, Timings, VuConnections};
+use script::k6::{
+    Headers, HttpError, HttpOutcome, HttpRequest, StatusRange, Timings, VuConnections,
+};
 use worker::{
     client::{Built, Exchange, Measured, MeasuredCall},
     deadlines::Limit,
@@ -226,17 +228,8 @@ fn outcome(measured: &Measured, exchange: &mut Exchange) -> HttpOutcome {
             "HTTP/1.1"
         }
         .to_owned(),
-        headers: headers(&answer.head),
+        headers: Headers::from_head(&answer.head),
         body: std::mem::take(&mut answer.body),
         ..known
     }
-}
-
-/// Returns the headers with their names as received.
-fn headers(head: &[u8]) -> Vec<(String, String)> {
-    let text = String::from_utf8_lossy(head);
-    let lines = text.lines().skip(1).filter_map(|line| line.split_once(':'));
-    lines
-        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
-        .collect()
 }

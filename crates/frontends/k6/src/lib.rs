@@ -22,6 +22,7 @@ mod run_once;
 mod samples;
 mod screen;
 mod shared;
+mod test_file;
 mod unsupported;
 mod vus;
 

@@ -36,7 +36,31 @@ pub struct Archive {
     pub files: Vec<ArchiveFile>,
 }
 
+/// Returns the name in the archive of a file, such as `file:///home/me/lib.js`.
+#[must_use]
+pub fn name_of_url(url: &str) -> String {
+    match url.strip_prefix("file:///") {
+        Some(path) => format!("file/{path}"),
+        None => url.replacen("://", "/", 1),
+    }
+}
+
+/// Returns the URL of a file by its name in the archive.
+#[must_use]
+pub fn url_of_name(name: &str) -> String {
+    match name.strip_prefix("file/") {
+        Some(path) => format!("file:///{path}"),
+        None => name.replacen('/', "://", 1),
+    }
+}
+
 impl Archive {
+    /// Whether a file is a tar file, and not a script.
+    #[must_use]
+    pub fn is_archive(bytes: &[u8]) -> bool {
+        bytes.get(257..262) == Some(b"ustar")
+    }
+
     /// Returns the tar file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -152,7 +176,19 @@ mod tests {
     fn archives_are_read_as_written() {
         let bytes = archive().to_bytes();
         assert_eq!(bytes.len() % 512, 0);
+        assert!(Archive::is_archive(&bytes));
         assert_eq!(Archive::read(&bytes), Ok(archive()));
+    }
+
+    #[test]
+    fn names_in_archives_and_urls_are_the_same_files() {
+        for (url, name) in [
+            ("file:///home/me/lib.js", "file/home/me/lib.js"),
+            ("https://example.com/lib.js", "https/example.com/lib.js"),
+        ] {
+            assert_eq!(name_of_url(url), name);
+            assert_eq!(url_of_name(name), url);
+        }
     }
 
     #[test]

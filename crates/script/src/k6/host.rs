@@ -87,8 +87,8 @@ pub struct HttpOutcome {
     pub status: u16,
     /// `HTTP/1.1` or `HTTP/2.0`. Empty if the request failed.
     pub proto: String,
-    /// Headers of the response in their order, with the names as received.
-    pub headers: Vec<(String, String)>,
+    /// Headers of the response.
+    pub headers: Headers,
     /// The body as received, still encoded.
     pub body: Vec<u8>,
     /// Durations of the request's parts.
@@ -103,6 +103,33 @@ pub struct HttpOutcome {
     pub tls_cipher_suite: String,
     /// The error. `None` if the response is complete.
     pub error: Option<HttpError>,
+}
+
+/// Headers of a response, which are separated when they are read, because most scripts do not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Headers(String);
+
+impl Headers {
+    /// Keeps the head of a response: a status line, then a line for each header.
+    #[must_use]
+    pub fn from_head(head: &[u8]) -> Headers {
+        let end_of_status = head.iter().position(|byte| *byte == b'\n');
+        let lines = end_of_status.map_or(head, |end| &head[end + 1..]);
+        Headers(String::from_utf8_lossy(lines).into_owned())
+    }
+
+    /// Adds a header.
+    pub fn push(&mut self, name: &str, value: &str) {
+        for part in [name, ": ", value, "\r\n"] {
+            self.0.push_str(part);
+        }
+    }
+
+    /// Returns the headers in their order, with the names as received.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let lines = self.0.lines().filter_map(|line| line.split_once(':'));
+        lines.map(|(name, value)| (name.trim(), value.trim()))
+    }
 }
 
 /// Durations of the parts of a request, in nanoseconds.

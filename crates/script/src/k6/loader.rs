@@ -1,6 +1,6 @@
 //! Loads the modules of a virtual user: built-in ones, files, and `require`.
 
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use rquickjs::{
     Ctx, Error, Exception, Function, Module, Object, Persistent, Result, Value as Js,
@@ -13,7 +13,7 @@ use rquickjs::{
 use super::{
     errors::throw,
     names,
-    shared::{Source, SourceError, SourceKind},
+    shared::{Shared, Source, SourceError, SourceKind},
     state::{Stage, State},
     surface,
 };
@@ -43,7 +43,10 @@ impl Resolver for Modules {
             return Ok(name.to_owned());
         }
         let base = base.strip_prefix(WRAPPED).unwrap_or(base);
-        names::resolve(base, name).map_err(|message| throw(ctx, &message))
+        self.0
+            .shared
+            .resolve(base, name)
+            .map_err(|message| throw(ctx, &message))
     }
 }
 
@@ -57,7 +60,7 @@ impl Loader for Modules {
         if !names::is_native(name) {
             let source = self.source(ctx, name)?;
             if source.kind == SourceKind::Module {
-                return declare(ctx, name, &source);
+                return declare(ctx, name, &source, &self.0.shared);
             }
         }
         let exports = self.load_object(ctx, name)?;
@@ -66,7 +69,12 @@ impl Loader for Modules {
 }
 
 /// Declares an ES module. The first virtual user compiles it.
-fn declare<'js>(ctx: &Ctx<'js>, name: &str, source: &Source) -> Result<Module<'js, Declared>> {
+fn declare<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    source: &Source,
+    shared: &Arc<Shared>,
+) -> Result<Module<'js, Declared>> {
     let module = match source.code.get() {
         Some(code) => code.declare(ctx)?,
         None => {
@@ -77,9 +85,11 @@ fn declare<'js>(ctx: &Ctx<'js>, name: &str, source: &Source) -> Result<Module<'j
     };
     let meta = module.meta()?;
     meta.set("url", name)?;
-    let base = name.to_owned();
+    let (base, shared) = (name.to_owned(), Arc::clone(shared));
     let resolve = move |ctx: Ctx<'js>, specifier: String| {
-        names::resolve(&base, &specifier).map_err(|message| throw(&ctx, &message))
+        shared
+            .resolve(&base, &specifier)
+            .map_err(|message| throw(&ctx, &message))
     };
     meta.set("resolve", Func::from(resolve))?;
     Ok(module)
@@ -103,7 +113,11 @@ impl Modules {
     fn require(&self, ctx: &Ctx<'_>, name: &str) -> Result<Persistent<Js<'static>>> {
         self.0.require_init(ctx, &only_in_init("require"))?;
         let base = caller(ctx).unwrap_or_else(|| self.0.shared.main.clone());
-        let name = names::resolve(&base, name).map_err(|message| throw(ctx, &message))?;
+        let name = self
+            .0
+            .shared
+            .resolve(&base, name)
+            .map_err(|message| throw(ctx, &message))?;
         let value = self.load_object(ctx, &name)?;
         Ok(Persistent::save(ctx, value))
     }

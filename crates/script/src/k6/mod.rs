@@ -35,8 +35,8 @@ mod tests;
 
 pub use errors::ScriptError;
 pub use host::{
-    Host, HostFuture, HttpError, HttpOutcome, HttpRequest, InstanceInfo, ScenarioInfo, StatusRange,
-    Timings, VuConnections, VuId,
+    Headers, Host, HostFuture, HttpError, HttpOutcome, HttpRequest, InstanceInfo, ScenarioInfo,
+    StatusRange, Timings, VuConnections, VuId,
 };
 pub use script::{LoadError, Script};
 pub use shared::{Fetch, ScriptFile, Settings};

@@ -63,10 +63,16 @@ pub fn shown(name: &str) -> &str {
 
 /// Resolves a module that another module names.
 ///
+/// `exists` says whether there is a file.
+///
 /// # Errors
 ///
 /// Says why the module cannot be loaded, and what to do.
-pub fn resolve(base: &str, specifier: &str) -> Result<String, String> {
+pub fn resolve(
+    base: &str,
+    specifier: &str,
+    exists: &dyn Fn(&Path) -> bool,
+) -> Result<String, String> {
     if specifier == jslib::NATIVE && jslib::find(base).is_some() {
         return Ok(specifier.to_owned());
     }
@@ -82,7 +88,7 @@ pub fn resolve(base: &str, specifier: &str) -> Result<String, String> {
                 "origin ({base}) not allowed to load local file: {specifier}"
             ));
         }
-        return file(Path::new(path), specifier);
+        return file(Path::new(path), specifier, exists);
     }
     if let Some((scheme, _)) = specifier.split_once("://") {
         return Err(format!(
@@ -90,7 +96,7 @@ pub fn resolve(base: &str, specifier: &str) -> Result<String, String> {
         ));
     }
     if specifier.starts_with("./") || specifier.starts_with("../") || specifier.starts_with('/') {
-        return relative(base, specifier);
+        return relative(base, specifier, exists);
     }
     let is_bare = !specifier.starts_with("github.com/") && !specifier.starts_with("cdnjs.com/");
     let package = path(base).filter(|_| is_bare);
@@ -129,7 +135,7 @@ fn built_in(name: &str) -> Result<String, String> {
     ))
 }
 
-fn relative(base: &str, specifier: &str) -> Result<String, String> {
+fn relative(base: &str, specifier: &str, exists: &dyn Fn(&Path) -> bool) -> Result<String, String> {
     if base.starts_with("https://") {
         let joined = url::Url::parse(base).and_then(|base| base.join(specifier));
         return joined
@@ -137,18 +143,18 @@ fn relative(base: &str, specifier: &str) -> Result<String, String> {
             .map_err(|error| format!("`{specifier}` is not a valid address: {error}"));
     }
     let folder = path(base).and_then(Path::parent).unwrap_or(Path::new("/"));
-    file(&normal(&folder.join(specifier)), specifier)
+    file(&normal(&folder.join(specifier)), specifier, exists)
 }
 
 /// Finds a file. Where k6 would fail, the endings that bundlers add are tried.
-fn file(path: &Path, specifier: &str) -> Result<String, String> {
+fn file(path: &Path, specifier: &str, exists: &dyn Fn(&Path) -> bool) -> Result<String, String> {
     let with = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
     let mut candidates = vec![path.to_path_buf()];
     candidates.extend([".ts", ".js", ".mjs", "/index.ts", "/index.js"].map(with));
     if path.extension().is_some_and(|ending| ending == "js") {
         candidates.push(path.with_extension("ts"));
     }
-    let found = candidates.into_iter().find(|path| path.is_file());
+    let found = candidates.into_iter().find(|path| exists(path));
     found.map(|path| of_file(&path)).ok_or_else(|| {
         format!(
             "The moduleSpecifier \"{specifier}\" couldn't be found on local disk. Correct its \
@@ -190,9 +196,13 @@ fn find_package(file: &Path, specifier: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    fn resolve_file(base: &str, specifier: &str) -> Result<String, String> {
+        resolve(base, specifier, &Path::is_file)
+    }
+
     #[test]
     fn names_that_cannot_be_loaded_are_refused_with_a_reason() {
-        let refused = |name: &str| resolve("file:///t/x.js", name).unwrap_err();
+        let refused = |name: &str| resolve_file("file:///t/x.js", name).unwrap_err();
         assert!(refused("k6/x/sql").contains("is a k6 extension"));
         assert!(refused("k6/browser").contains("is not supported"));
         assert!(refused("k6/nothing").contains("the module `k6/nothing` does not exist"));
@@ -209,7 +219,7 @@ mod tests {
                 .starts_with("The moduleSpecifier \"./none.js\" couldn't be found on local disk.")
         );
         assert_eq!(
-            resolve("https://a.test/b/c.js", "file:///etc/x.js").unwrap_err(),
+            resolve_file("https://a.test/b/c.js", "file:///etc/x.js").unwrap_err(),
             "origin (https://a.test/b/c.js) not allowed to load local file: file:///etc/x.js"
         );
     }
@@ -217,9 +227,12 @@ mod tests {
     #[test]
     fn relative_names_of_remote_modules_are_urls() {
         assert_eq!(
-            resolve("https://a.test/b/c.js", "../d.js").unwrap(),
+            resolve_file("https://a.test/b/c.js", "../d.js").unwrap(),
             "https://a.test/d.js"
         );
-        assert_eq!(resolve("file:///t/x.js", "k6/http").unwrap(), "k6/http");
+        assert_eq!(
+            resolve_file("file:///t/x.js", "k6/http").unwrap(),
+            "k6/http"
+        );
     }
 }

@@ -100,6 +100,12 @@ impl Script {
         self.shared.registry().clone()
     }
 
+    /// Returns the name of the script, such as `file:///dir/script.js`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared.main
+    }
+
     /// Returns all files that were read, sorted by name.
     #[must_use]
     pub fn files(&self) -> Vec<ScriptFile> {
@@ -214,7 +220,7 @@ fn check_modules(shared: &Shared) -> Vec<String> {
             continue;
         }
         for (span, specifier, _) in named_modules(&source.text, Path::new("module.js")) {
-            match names::resolve(&name, &specifier) {
+            match shared.resolve(&name, &specifier) {
                 Ok(found) if names::is_native(&found) => {}
                 Ok(found) => waiting.push_back(found),
                 Err(message) => {

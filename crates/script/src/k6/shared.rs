@@ -29,6 +29,8 @@ pub struct Settings {
     pub is_base: bool,
     /// Source of the script. `None` means that its file is read.
     pub source: Option<String>,
+    /// Contents by name, if the script comes from an archive. Nothing else is read then.
+    pub files: Option<Arc<HashMap<String, Arc<[u8]>>>>,
     /// Downloads modules. `None` means that imports of other hosts are refused.
     pub fetch: Option<Fetch>,
 }
@@ -125,6 +127,18 @@ impl Shared {
         files.iter().map(file).collect()
     }
 
+    /// Resolves a module that another module names.
+    ///
+    /// # Errors
+    ///
+    /// Says why the module cannot be loaded, and what to do.
+    pub fn resolve(&self, base: &str, specifier: &str) -> Result<String, String> {
+        names::resolve(base, specifier, &|path| match &self.settings.files {
+            Some(files) => files.contains_key(&names::of_file(path)),
+            None => path.is_file(),
+        })
+    }
+
     /// Reads a file by its name, once in the process.
     ///
     /// # Errors
@@ -144,6 +158,15 @@ impl Shared {
             && let Some(source) = &self.settings.source
         {
             return Ok(source.as_bytes().into());
+        }
+        if let Some(files) = &self.settings.files {
+            let content = files.get(name).cloned();
+            return content.ok_or_else(|| {
+                format!(
+                    "cannot read {}: it is not in the archive",
+                    names::shown(name)
+                )
+            });
         }
         if let Some(path) = names::path(name) {
             let read = fs::read(path);

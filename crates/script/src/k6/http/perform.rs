@@ -453,7 +453,7 @@ fn error_code(outcome: &HttpOutcome) -> u32 {
 pub fn header<'a>(outcome: &'a HttpOutcome, name: &str) -> Option<&'a str> {
     let mut headers = outcome.headers.iter();
     let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.map(|(_, value)| value.as_str())
+    found.map(|(_, value)| value)
 }
 
 fn keep_cookies(jar: &Rc<RefCell<Jar>>, target: &Target, outcome: &HttpOutcome, now_s: i64) {

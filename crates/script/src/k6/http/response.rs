@@ -146,14 +146,14 @@ fn status_text<'js>(ctx: &Ctx<'js>, of: &Finished) -> Result<Js<'js>> {
 
 fn headers<'js>(ctx: &Ctx<'js>, of: &Finished) -> Result<Js<'js>> {
     let mut joined: Vec<(String, String)> = Vec::new();
-    for (name, value) in &of.outcome.headers {
+    for (name, value) in of.outcome.headers.iter() {
         let name = canonical(name);
         match joined.iter_mut().find(|(known, _)| *known == name) {
             Some((_, all)) => {
                 all.push_str(", ");
                 all.push_str(value);
             }
-            None => joined.push((name, value.clone())),
+            None => joined.push((name, value.to_owned())),
         }
     }
     let object = Object::new(ctx.clone())?;

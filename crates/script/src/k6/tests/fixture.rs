@@ -16,8 +16,8 @@ use ::k6::{
 };
 
 use crate::k6::{
-    Ended, Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, Iteration, IterationInfo,
-    LoadError, ScenarioInfo, Script, Settings, Vu, VuConnections, VuId, VuOptions,
+    Ended, Headers, Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, Iteration,
+    IterationInfo, LoadError, ScenarioInfo, Script, Settings, Vu, VuConnections, VuId, VuOptions,
 };
 
 type Answer = Box<dyn Fn(&HttpRequest) -> HttpOutcome>;
@@ -177,7 +177,7 @@ pub fn ok(body: &str) -> HttpOutcome {
     HttpOutcome {
         status: 200,
         proto: "HTTP/1.1".to_owned(),
-        headers: vec![("content-type".to_owned(), "text/plain".to_owned())],
+        headers: Headers::from_head(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"),
         body: body.as_bytes().to_vec(),
         remote_ip: "127.0.0.1".to_owned(),
         remote_port: 8080,

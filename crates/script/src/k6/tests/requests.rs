@@ -13,9 +13,7 @@ fn header(request: &HttpRequest, name: &str) -> String {
 
 fn with_headers(mut outcome: HttpOutcome, headers: &[(&str, &str)]) -> HttpOutcome {
     for (name, value) in headers {
-        outcome
-            .headers
-            .push(((*name).to_owned(), (*value).to_owned()));
+        outcome.headers.push(name, value);
     }
     outcome
 }
