@@ -10,6 +10,7 @@ import signal
 
 import fake_servers
 import pytest
+from certificates import serve
 from conftest import wait_until
 
 OPEN = "import http from 'k6/http';\nimport { check, group, sleep, fail } from 'k6';\nimport exec from 'k6/execution';\n"
@@ -199,7 +200,12 @@ UNKNOWN_EXEC = "export const options = { scenarios: { s: { executor: 'constant-v
         ("throw new Error('at once');\n" + GET, 107, "at once"),
         ("export const options = { vus: 'many' };\n" + GET, 104, 'got error while parsing \\"vus\\"'),
         ("export const options = { thresholds: { nothing: ['avg<1'] } };\n" + GET, 104, "nothing"),
-        ("export const options = { tlsAuth: [{ cert: '', key: '' }] };\n" + GET, 104, "option `tlsAuth` is not supported"),
+        (
+            "export const options = { tlsAuth: [{ cert: '', key: '' }, { cert: '', key: '' }] };\n" + GET,
+            104,
+            "option `tlsAuth` with several certificates is not supported",
+        ),
+        ("export const options = { tlsAuth: [{ cert: 'x', key: 'y' }] };\n" + GET, 104, "the client certificate: "),
         (
             "export const options = { scenarios: { s: { executor: 'constant-vus', exec: 'gone', duration: '1s' } } };\n" + GET,
             104,
@@ -476,8 +482,7 @@ def test_servers_choose_http2_and_responses_tell_the_connection(k6, start_lab, c
     done = k6(FACTS, "-e", f"LAB={lab.url}")
     port = lab.url.rsplit(":", 1)[1]
     assert f"HTTP/2.0 127.0.0.1 {port} tls1.3 TLS_" in done.stderr
-    # The requests of a virtual user share a connection.
-    assert values(done, "http_req_tls_handshaking").startswith("avg=") and values(done, "http_reqs").startswith("3 ")
+    assert values(done, "http_reqs").startswith("3 ")
 
 
 def test_responses_without_tls_tell_the_address(k6, server):
@@ -488,3 +493,33 @@ def test_responses_without_tls_tell_the_address(k6, server):
 }
 """
     assert values(k6(script), "checks_succeeded").startswith("100.00% 2 out of 2")
+
+
+def test_hosts_replace_the_addresses_of_names(k6, server):
+    port = server.url.rsplit(":", 1)[1]
+    script = f"""export const options = {{ hosts: {{ 'app.test': '127.0.0.1', '*.sub.test': '127.0.0.1:{port}' }} }};
+export default function () {{
+  check(http.get('http://app.test:{port}/one'), {{ address: (r) => r.remote_ip === '127.0.0.1' }});
+  http.get('http://a.sub.test/two');
+}}
+"""
+    done = k6(script)
+    assert server.lines == ["GET /one", "GET /two"]
+    assert values(done, "checks_succeeded").startswith("100.00% 1 out of 1")
+
+
+def test_a_client_certificate_of_the_options_is_offered(k6, certificates):
+    seen = []
+
+    def then(connection) -> None:
+        context = serve(certificates, "server", client_ca=True)
+        with context.wrap_socket(connection, server_side=True) as tls:
+            seen.append(dict(part[0] for part in tls.getpeercert()["subject"])["commonName"])
+            fake_servers.ok_with()(tls)
+
+    pair = f"cert: open('{certificates / 'client.pem'}'), key: open('{certificates / 'client.key'}')"
+    script = f"export const options = {{ insecureSkipTLSVerify: true, tlsAuth: [{{ {pair} }}] }};\n"
+    with fake_servers.FakeServer(then) as peer:
+        done = k6(script + GET.replace("${__ENV.BASE}", peer.url.replace("http", "https")))
+    assert values(done, "http_req_failed").startswith("0.00%")
+    assert len(seen) == 1

@@ -234,6 +234,7 @@ fn ready(
     let (exports, live) = live::options_from_env().map_err(usage)?;
     let seed = inputs::seed_from_env().map_err(|line| usage(line.to_owned()))?;
     let mut plan = plan_of::plan(shared, script);
+    worker::net::tls::check(&plan.http).map_err(|line| Refused::new(INVALID_CONFIG, line))?;
     let environment: Vec<(String, String)> = std::env::vars().collect();
     plan.http.proxies = formats::proxy::from_environment(&environment).map_err(usage)?;
     let options = EngineOptions {

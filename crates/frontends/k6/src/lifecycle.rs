@@ -57,7 +57,14 @@ struct K6Driver {
 impl Driver for K6Driver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let client = Client::new(&worker, self.client);
+            let mut client = Client::new(&worker, self.client);
+            if self.shared.options.hosts.is_some() {
+                let shared = Arc::clone(&self.shared);
+                client.set_host_overrides(Box::new(move |host, port| {
+                    let found = shared.options.hosts.as_ref()?.find(host, port)?;
+                    Some((found.address, found.port.unwrap_or(port)).into())
+                }));
+            }
             let host = Rc::new(RunHost::new(&worker, client, &self.shared));
             let run = Rc::new(WorkerRun {
                 worker,

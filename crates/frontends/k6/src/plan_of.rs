@@ -41,6 +41,10 @@ fn http(shared: &Shared) -> Http {
         max_redirects: 0,
         ..Http::default()
     };
+    let mut certificates = shared.options.tls_auth.iter().flatten();
+    http.tls.identity = certificates
+        .next()
+        .map(|one| (one.cert.clone(), one.key.clone()));
     // As k6: HTTP/2 if the server chooses it in the TLS handshake.
     http.versions.usual = HttpVersion::Auto;
     http.timeouts.total_ns = None;

@@ -43,11 +43,6 @@ fn of_options(options: &Options) -> Vec<Refusal> {
     vec![
         (options.paused == Some(true), "option `paused`", "remove it"),
         (
-            options.hosts.is_some(),
-            "option `hosts`",
-            "use the addresses in the script, or /etc/hosts",
-        ),
-        (
             options.blacklist_ips.is_some(),
             "option `blacklistIPs`",
             "use `blockHostnames`, which is checked",
@@ -58,9 +53,18 @@ fn of_options(options: &Options) -> Vec<Refusal> {
             "remove it; names are looked up when a connection is opened",
         ),
         (
-            options.tls_auth.is_some(),
-            "option `tlsAuth`",
-            "use a plan (`loadline run plan.yml`) for client certificates",
+            options.tls_auth.as_ref().is_some_and(|all| all.len() > 1),
+            "option `tlsAuth` with several certificates",
+            "leave one",
+        ),
+        (
+            options
+                .tls_auth
+                .iter()
+                .flatten()
+                .any(|one| !one.password.is_empty()),
+            "option `tlsAuth` with a password",
+            "decrypt the key (`openssl pkey -in KEY`)",
         ),
         (
             options.tls_version.is_some(),

@@ -30,7 +30,7 @@ use crate::{
     deadlines::Limit,
     net::{
         Dialer, Stream,
-        connect::{Alpn, Connector, Opened},
+        connect::{Alpn, Connector, HostOverrides, Opened},
         fault::socket_fault,
         tls,
     },
@@ -157,6 +157,11 @@ impl Client {
     /// Opens all later connections with this dialer instead of the network.
     pub fn set_dialer(&mut self, dialer: Rc<dyn Dialer>) {
         self.connector.set_dialer(dialer);
+    }
+
+    /// Uses these addresses for all later connections, where they exist.
+    pub fn set_host_overrides(&mut self, overrides: Box<HostOverrides>) {
+        self.connector.set_overrides(overrides);
     }
 
     /// Returns the connection settings.

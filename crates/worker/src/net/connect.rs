@@ -39,7 +39,6 @@ const CONNECTING: usize = 256;
 const NEGATIVE_NS: u64 = 1_000_000_000;
 
 /// Opens connections for one worker.
-#[derive(Debug)]
 pub struct Connector {
     clock: Clock,
     semaphore: Rc<Semaphore>,
@@ -53,7 +52,11 @@ pub struct Connector {
     sources: Vec<IpAddr>,
     next_source: std::cell::Cell<usize>,
     dialer: Option<Rc<dyn Dialer>>,
+    overrides: Option<Box<HostOverrides>>,
 }
+
+/// Returns the address for a host and port, if it is not the one that a lookup finds.
+pub type HostOverrides = dyn Fn(&str, u16) -> Option<SocketAddr>;
 
 /// Protocols that the client offers in a TLS handshake (ALPN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,7 +210,13 @@ impl Connector {
             sources,
             next_source: std::cell::Cell::new(0),
             dialer: None,
+            overrides: None,
         }
+    }
+
+    /// Uses these addresses for all later connections.
+    pub fn set_overrides(&mut self, overrides: Box<HostOverrides>) {
+        self.overrides = Some(overrides);
     }
 
     /// Opens all later connections with this dialer instead of the network.
@@ -243,7 +252,8 @@ impl Connector {
         let proxy = self.proxies.of(origin.tls, &origin.host, origin.port);
         let (host, port) = proxy.map_or((&origin.host, origin.port), |p| (&p.host, p.port));
         let asked = self.clock.now();
-        let addresses: Vec<SocketAddr> = match at {
+        let overridden = || self.overrides.as_ref()?(host, port);
+        let addresses: Vec<SocketAddr> = match at.or_else(overridden) {
             Some(address) => vec![address],
             None => {
                 let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
