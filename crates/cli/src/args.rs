@@ -3,6 +3,7 @@
 mod cluster;
 mod decisions;
 mod distributed;
+mod mcp;
 mod reports;
 mod run;
 mod targets;
@@ -14,6 +15,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 pub use cluster::{K8s, K8sCommand, Render};
 pub use decisions::{Ab, Compare, Find, Gate, History, Judged, List, Which};
 pub use distributed::{Many, Merge, Shard};
+pub use mcp::Mcp;
 pub use reports::{Audit, Report, ReportTable};
 pub use run::RunArgs;
 pub use targets::{Lab, Mock};
@@ -65,6 +67,8 @@ pub enum CliCommand {
     Merge(Merge),
     /// Render Kubernetes manifests for a distributed run
     K8s(K8s),
+    /// Let an agent check plans, run tests and read results (Model Context Protocol)
+    Mcp(Mcp),
     /// Run one part of a distributed run for a conductor
     #[command(hide = true)]
     Node,

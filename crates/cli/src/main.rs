@@ -29,6 +29,7 @@ mod labs;
 mod list;
 mod load;
 mod log;
+mod mcp;
 mod merge;
 mod messages;
 mod mock;
@@ -105,6 +106,7 @@ fn main() -> ExitCode {
         args::CliCommand::History(history) => history::command(&history),
         args::CliCommand::Merge(merge) => merge::command(&merge),
         args::CliCommand::K8s(k8s) => k8s::command(&k8s),
+        args::CliCommand::Mcp(mcp) => mcp::command(&mcp),
         args::CliCommand::Node => node::node(),
         args::CliCommand::Doctor => doctor::command(),
         args::CliCommand::Version => {

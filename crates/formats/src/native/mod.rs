@@ -74,7 +74,12 @@ pub fn is_campaign(inputs: &Inputs) -> bool {
     root.is_some_and(|root| root.get(KEY).is_some() && root.get("stages").is_some())
 }
 
-fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Plan, LoadErrors> {
+/// Reads a plan, and every file that it names, with a function that replaces access to files.
+///
+/// # Errors
+///
+/// Returns all problems of the plan.
+pub fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Plan, LoadErrors> {
     let mut findings = Findings::default();
     let plan = plan(inputs, read, &mut findings);
     findings.finish(plan)

@@ -1,0 +1,230 @@
+//! Checks a plan without sending anything: its problems, its load profile, and whether the server
+//! allows it.
+
+use plan::{Problem, profile::Profile};
+use record::units;
+use serde_json::{Value, json};
+use session::profile::MachineCheck;
+
+use crate::{
+    answer::{Answer, number, seconds},
+    hosts::{AllowedHosts, is_loopback, named_hosts},
+    options::LoadCaps,
+    permission::{ExpectedLoad, forbidden_hosts, forbidden_parts},
+    plan_files::{PlanAccess, PlanInput, PlanSnapshot},
+};
+
+const MOST_FINDINGS: usize = 12;
+const MOST_ENDPOINTS: usize = 10;
+/// Seed with which random arrivals are counted before a run.
+const SEED: u64 = 1;
+
+/// A plan that was read and whose load is known.
+#[derive(Debug)]
+pub(crate) struct CheckedPlan {
+    pub snapshot: PlanSnapshot,
+    pub digest: String,
+    pub hosts: Vec<String>,
+    pub expected: ExpectedLoad,
+    /// Why the plan may not run, apart from its load.
+    pub forbidden: Vec<String>,
+    profile: Profile,
+    machine: Vec<MachineCheck>,
+}
+
+impl CheckedPlan {
+    /// Reads a plan and computes its load profile.
+    ///
+    /// # Errors
+    ///
+    /// Returns all problems of the plan.
+    pub fn read(
+        access: PlanAccess<'_>,
+        allowed: &AllowedHosts,
+        input: &PlanInput,
+    ) -> Result<CheckedPlan, Vec<Problem>> {
+        let snapshot = access.read(input)?;
+        let plan = &snapshot.plan;
+        let assumed = plan.assumed.unwrap_or_default();
+        let (profile, machine) = session::profile::profile(plan, SEED, assumed)?;
+        let mut forbidden = forbidden_parts(plan);
+        forbidden.extend(forbidden_hosts(plan, allowed));
+        Ok(CheckedPlan {
+            digest: snapshot.digest(),
+            hosts: named_hosts(plan),
+            expected: ExpectedLoad::new(plan, &profile),
+            forbidden,
+            profile,
+            machine,
+            snapshot,
+        })
+    }
+
+    /// Whether the plan loads only this machine.
+    pub fn is_local(&self) -> bool {
+        is_loopback(&self.hosts)
+    }
+
+    /// Returns the average number of requests of an arrival.
+    pub fn requests_per_arrival(&self) -> f64 {
+        match (self.profile.requests, self.profile.arrivals) {
+            (Some(requests), Some(arrivals)) if arrivals > 0 => requests / arrivals as f64,
+            _ => {
+                let scenarios = self.profile.scenarios.iter();
+                scenarios.map(|row| row.requests * row.share).sum()
+            }
+        }
+    }
+
+    /// Returns all reasons why the plan may not run with its own load.
+    pub fn obstacles(&self, caps: &LoadCaps) -> Vec<String> {
+        let mut lines = self.forbidden.clone();
+        lines.extend(self.expected.exceeded(caps));
+        lines
+    }
+
+    /// Describes the load as a question to a person.
+    pub fn question(&self) -> String {
+        let rate = match (self.expected.rate, self.expected.users) {
+            (Some(rate), _) => format!("up to {} requests/s", units::rate(rate)),
+            (None, Some(users)) => format!("the requests of {users} users"),
+            (None, None) => "one iteration".to_owned(),
+        };
+        let requests = self.expected.requests.map(|all| {
+            let all = units::count(all.ceil() as u64);
+            format!(", {all} requests")
+        });
+        format!(
+            "Send {rate} for {}{}, to {}?",
+            units::duration(self.expected.duration_ns),
+            requests.unwrap_or_default(),
+            self.hosts.join(", ")
+        )
+    }
+
+    fn profile_json(&self) -> Value {
+        let expected = &self.expected;
+        let rate = expected
+            .rate
+            .map(|rate| number(rate, "requests/s", "highest planned rate"));
+        let requests = expected
+            .requests
+            .map(|all| number(all, "requests", "planned in total"));
+        let users = expected
+            .users
+            .map(|users| number(f64::from(users), "users", "of a closed load"));
+        json!({
+            "hosts": if self.hosts.is_empty() { vec!["an embedded target".to_owned()] } else { self.hosts.clone() },
+            "peak_rate": rate,
+            "users": users,
+            "requests": requests,
+            "duration": seconds(expected.duration_ns, "of the load"),
+            "is_upper_bound": expected.is_known,
+        })
+    }
+}
+
+/// Returns the answer to `plan_check`.
+pub(crate) fn check_answer(checked: Result<&CheckedPlan, &[Problem]>, caps: &LoadCaps) -> Answer {
+    let checked = match checked {
+        Ok(checked) => checked,
+        Err(problems) => return invalid_plan(problems),
+    };
+    let obstacles = checked.obstacles(caps);
+    let is_allowed = obstacles.is_empty();
+    let conclusion = if is_allowed {
+        "ALLOWED. The plan is valid and within the caps of this server. Nothing was sent."
+            .to_owned()
+    } else {
+        format!(
+            "NOT ALLOWED. The plan is valid, but this server does not run it: {}. Nothing was sent.",
+            obstacles.join("; ")
+        )
+    };
+    let endpoints = checked.profile.endpoints.iter().take(MOST_ENDPOINTS);
+    let needs = checked.machine.iter();
+    let needs = needs.map(|check| {
+        let word = match check.enough {
+            Some(true) => "enough",
+            Some(false) => "NOT ENOUGH",
+            None => "unknown",
+        };
+        format!("{}: {word}: {}", check.about, check.text)
+    });
+    let notes = checked.snapshot.plan.notes.iter();
+    let mut answer = Answer::new(conclusion)
+        .with("allowed", is_allowed)
+        .with("digest", checked.digest.as_str())
+        .with("profile", checked.profile_json())
+        .with("forbidden", obstacles)
+        .with(
+            "endpoints",
+            endpoints.map(|row| row.name.clone()).collect::<Vec<_>>(),
+        )
+        .with("needs", needs.collect::<Vec<_>>())
+        .with(
+            "notes",
+            notes.map(|note| note.text.clone()).collect::<Vec<_>>(),
+        );
+    answer.is_error = !is_allowed;
+    answer
+}
+
+/// Returns the answer for a plan with problems.
+pub(crate) fn invalid_plan(problems: &[Problem]) -> Answer {
+    let findings = problems.iter().take(MOST_FINDINGS);
+    let findings: Vec<String> = findings.map(ToString::to_string).collect();
+    let first = findings.first().cloned().unwrap_or_default();
+    let mut answer = Answer::new(format!(
+        "INVALID PLAN. Nothing was sent. First problem: {first}"
+    ))
+    .with("allowed", false)
+    .with("findings", findings);
+    answer.is_error = true;
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Answer {
+        let access = PlanAccess {
+            folder: None,
+            env: &[],
+        };
+        let allowed = AllowedHosts::read(&[], None).unwrap();
+        let input = PlanInput::Text(text.to_owned());
+        let checked = CheckedPlan::read(access, &allowed, &input);
+        let checked = checked.as_ref().map_err(Vec::as_slice);
+        check_answer(checked, &LoadCaps::default())
+    }
+
+    const PLAN: &str = "loadline: 1\ntarget: http://127.0.0.1:1\nload: { rate: 50/s, duration: 60s }\nsteps: [ get: /a, get: /b ]\n";
+
+    #[test]
+    fn allowed_plan_has_a_digest_and_a_profile() {
+        let answer = check(PLAN).render();
+        assert!(!answer.is_error, "{}", answer.text);
+        assert_eq!(answer.body["digest"].as_str().unwrap().len(), 64);
+        assert_eq!(answer.body["profile"]["peak_rate"]["value"], 100.0);
+        assert_eq!(answer.body["profile"]["requests"]["value"], 6_000.0);
+        assert_eq!(answer.body["profile"]["hosts"][0], "127.0.0.1");
+    }
+
+    #[test]
+    fn forbidden_plan_names_the_cap_first() {
+        let answer = check(&PLAN.replace("50/s", "5000/s")).render();
+        assert!(answer.is_error);
+        assert!(answer.text.starts_with("NOT ALLOWED."), "{}", answer.text);
+        assert!(answer.text.contains("--most-rate 200/s"), "{}", answer.text);
+    }
+
+    #[test]
+    fn problems_have_positions() {
+        let answer = check(&PLAN.replace("steps", "stepps")).render();
+        assert!(answer.is_error && answer.text.starts_with("INVALID PLAN."));
+        let first = answer.body["findings"][0].as_str().unwrap();
+        assert!(first.starts_with("plan.yml:4:1"), "{first}");
+    }
+}

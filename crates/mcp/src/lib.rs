@@ -1,0 +1,36 @@
+//! Server of the Model Context Protocol over standard streams. Agents check plans, run tests and
+//! read results with it.
+//!
+//! Answers separate what was measured from what may be concluded. The server starts this program as
+//! a child process for each run, so a run behaves as on the command line.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod arguments;
+mod call_log;
+mod check;
+mod claims;
+mod comparison;
+mod confirmation;
+mod counter_tail;
+mod explanation;
+mod figures;
+mod hosts;
+mod options;
+mod permission;
+mod plan_files;
+mod process;
+mod processes;
+mod prompts;
+mod resources;
+mod result;
+mod run_list;
+mod search_result;
+mod server;
+mod start;
+mod status;
+mod tools;
+
+pub use options::{LoadCaps, ServerOptions};
+pub use server::serve;

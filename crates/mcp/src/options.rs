@@ -1,0 +1,52 @@
+//! Settings of the server. Only the person who starts the server can change them.
+
+use std::path::PathBuf;
+
+use plan::units::{MINUTE, SECOND};
+
+/// Settings of `loadline mcp`.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Hosts that runs may load, in addition to this machine.
+    pub allow_hosts: Vec<String>,
+    /// Upper bounds of each run.
+    pub caps: LoadCaps,
+    /// Folder of records.
+    pub runs: PathBuf,
+    /// Folder whose files plans may name. `None` means no files.
+    pub plans: Option<PathBuf>,
+    /// Names of environment variables that plans may read.
+    pub env: Vec<String>,
+    /// Whether a person must confirm each run that loads another machine.
+    pub asks: bool,
+}
+
+/// Upper bounds of the load of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadCaps {
+    /// Requests per second.
+    pub rate: f64,
+    /// Virtual users of a closed load.
+    pub users: u32,
+    /// Duration of the load, or the budget of a search, in nanoseconds.
+    pub duration_ns: u64,
+    /// Requests of a run.
+    pub requests: u64,
+    /// Runs and searches that may start within an hour.
+    pub runs_per_hour: usize,
+}
+
+impl Default for LoadCaps {
+    fn default() -> LoadCaps {
+        LoadCaps {
+            rate: 200.0,
+            users: 100,
+            duration_ns: 5 * MINUTE,
+            requests: 100_000,
+            runs_per_hour: 12,
+        }
+    }
+}
+
+/// Time after the end of the load in which requests in flight may finish.
+pub(crate) const DRAIN_NS: u64 = 30 * SECOND;

@@ -1,0 +1,270 @@
+//! The server: dispatches calls of tools, logs them, and ends the active run when the client leaves.
+
+use std::{sync::Arc, sync::Mutex, time::Duration};
+
+use plan::units::SECOND;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler, ServiceExt,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
+        GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
+        ReadResourceResult, ResourceContents, Role, ServerCapabilities, ServerConfig,
+    },
+    service::RequestContext,
+};
+use tokio::time::sleep;
+
+use crate::{
+    answer::{Answer, RenderedAnswer},
+    call_log::{CallEntry, CallLog},
+    hosts::AllowedHosts,
+    options::ServerOptions,
+    processes::Processes,
+    prompts, resources, tools,
+};
+
+mod calls;
+
+const LOOK: Duration = Duration::from_millis(100);
+/// Time for requests in flight after the client has left, before they are ended, too.
+const PATIENCE_NS: u64 = 35 * SECOND;
+
+/// State that all calls share.
+#[derive(Debug)]
+pub(crate) struct ServerState {
+    pub options: ServerOptions,
+    pub allowed: AllowedHosts,
+    pub processes: Mutex<Processes>,
+    pub questions: crate::confirmation::Questions,
+    log: CallLog,
+}
+
+#[derive(Debug, Clone)]
+struct McpServer(Arc<ServerState>);
+
+/// Serves one client over standard input and output, until it closes standard input. A run that is
+/// active then ends as by Ctrl-C.
+///
+/// # Errors
+///
+/// Returns a line if the settings are not valid, the folder of records cannot be written, or the
+/// connection fails.
+pub fn serve(mut options: ServerOptions) -> Result<(), String> {
+    options.runs = std::path::absolute(&options.runs)
+        .map_err(|error| format!("--runs {}: {error}", options.runs.display()))?;
+    if let Some(plans) = &options.plans {
+        let plans = plans
+            .canonicalize()
+            .map_err(|error| format!("--plans {}: {error}", plans.display()))?;
+        options.plans = Some(plans);
+    }
+    let fixed = std::env::var("LOADLINE_ALLOW_HOSTS").ok();
+    let state = Arc::new(ServerState {
+        allowed: AllowedHosts::read(&options.allow_hosts, fixed.as_deref())?,
+        log: CallLog::open(&options.runs)?,
+        processes: Mutex::default(),
+        questions: crate::confirmation::Questions::default(),
+        options,
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the server: {error}"))?;
+    let result = runtime.block_on(run(state));
+    // A thread may still be waiting for standard input.
+    runtime.shutdown_background();
+    result
+}
+
+async fn run(state: Arc<ServerState>) -> Result<(), String> {
+    let watch = tokio::spawn(watch(Arc::clone(&state)));
+    let service = McpServer(Arc::clone(&state)).serve(rmcp::transport::stdio());
+    let result = match service.await {
+        Ok(service) => service
+            .waiting()
+            .await
+            .map(|_| ())
+            .map_err(|error| error.to_string()),
+        // The client left before its first request.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    };
+    end_active(&state).await;
+    watch.abort();
+    result.map_err(|error| format!("the connection to the client failed: {error}"))
+}
+
+/// Enforces caps on the active process, also while the client is silent.
+async fn watch(state: Arc<ServerState>) {
+    loop {
+        if let Ok(mut processes) = state.processes.lock() {
+            processes.update(&state.options.caps);
+        }
+        sleep(LOOK).await;
+    }
+}
+
+async fn end_active(state: &ServerState) {
+    loop {
+        {
+            let Ok(mut processes) = state.processes.lock() else {
+                return;
+            };
+            processes.update(&state.options.caps);
+            let Some(active) = processes.active() else {
+                return;
+            };
+            active.stop("the client closed the connection");
+            active.hurry(PATIENCE_NS);
+        }
+        sleep(LOOK).await;
+    }
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("loadline", env!("CARGO_PKG_VERSION")))
+            .with_instructions(tools::INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::tools()))
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::fixed()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(
+            resources::templates(),
+        ))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = resources::read(&request.uri, |name| calls::recorded(&self.0, name));
+        let read = read.map_err(|line| ErrorData::resource_not_found(line, None))?;
+        let contents = ResourceContents::text(read.text, request.uri).with_mime_type(read.mime);
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::prompts()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let text = prompts::render(&request.name, request.arguments.as_ref());
+        let text = text.map_err(|line| ErrorData::invalid_params(line, None))?;
+        let message = PromptMessage::new_text(Role::User, text);
+        Ok(GetPromptResult::new(vec![message]).into())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let state = &self.0;
+        let outcome = calls::call(state, &request, &context).await;
+        let (rendered, decision) = match outcome {
+            calls::CallOutcome::Answered(answer) => {
+                let decision = if answer.is_error {
+                    "refused"
+                } else {
+                    "answered"
+                };
+                (answer.render(), decision)
+            }
+            calls::CallOutcome::Asked(asked) => {
+                state
+                    .log_call(&request, &context, "asked", "")
+                    .map_err(internal)?;
+                return Ok((*asked).into());
+            }
+            calls::CallOutcome::UnknownTool => {
+                return Err(ErrorData::invalid_params(
+                    format!("unknown tool `{}`", request.name),
+                    None,
+                ));
+            }
+        };
+        state
+            .log_call(&request, &context, decision, &rendered.text)
+            .map_err(internal)?;
+        Ok(tool_result(rendered).into())
+    }
+}
+
+fn internal(line: String) -> ErrorData {
+    ErrorData::internal_error(line, None)
+}
+
+fn tool_result(rendered: RenderedAnswer) -> CallToolResult {
+    let mut content = vec![ContentBlock::text(rendered.text)];
+    content.extend(rendered.excerpts.map(ContentBlock::text));
+    let mut result = CallToolResult::success(content);
+    result.structured_content = Some(rendered.body);
+    result.is_error = Some(rendered.is_error);
+    result
+}
+
+impl ServerState {
+    /// Returns the answer to a call for which the state is lost.
+    fn lost() -> Answer {
+        Answer::failed("The server failed earlier: restart it.")
+    }
+
+    fn log_call(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        decision: &str,
+        text: &str,
+    ) -> Result<(), String> {
+        let argument = |name: &str| {
+            let value = request.arguments.as_ref()?.get(name)?;
+            value.as_str().map(ToOwned::to_owned)
+        };
+        let client = context.client_info();
+        self.log.add(&CallEntry {
+            tool: &request.name,
+            client: client.map(|client| format!("{} {}", client.name, client.version)),
+            digest: argument("digest"),
+            run: argument("run"),
+            decision,
+            text: text.lines().next().unwrap_or_default(),
+        })
+    }
+}
