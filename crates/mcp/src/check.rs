@@ -86,6 +86,9 @@ impl CheckedPlan {
     /// Describes the load as a question to a person.
     pub fn question(&self) -> String {
         let rate = match (self.expected.rate, self.expected.users) {
+            (Some(rate), _) if rate.fract() == 0.0 => {
+                format!("up to {} requests/s", units::count(rate as u64))
+            }
             (Some(rate), _) => format!("up to {} requests/s", units::rate(rate)),
             (None, Some(users)) => format!("the requests of {users} users"),
             (None, None) => "one iteration".to_owned(),

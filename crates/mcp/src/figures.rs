@@ -54,24 +54,20 @@ pub(crate) fn row<'a>(summary: &'a Summary, label: Option<&str>) -> Result<&'a R
     })
 }
 
-/// Returns the figures of a row for a measurement that is not INVALID.
+/// Returns the figures of a row for a measurement that is not INVALID. Without a verdict on the
+/// measurement, as early in a run, all of them are hints.
 pub(crate) fn figures(summary: &Summary, row: &Row) -> Vec<Value> {
     let stamp = summary.measurement.as_ref().map(|m| m.verdict.as_str());
-    let is_full = stamp == Some("VALID");
-    let mut all = times(
-        summary,
-        row,
-        if is_full { Trust::Full } else { Trust::Hint },
-    );
-    all.push(if is_full {
-        rate(row, Trust::Full)
-    } else {
-        lower_bound_rate(row)
+    let trust = match stamp {
+        Some("VALID") => Trust::Full,
+        _ => Trust::Hint,
+    };
+    let mut all = times(summary, row, trust);
+    all.push(match stamp {
+        Some("DEGRADED") => lower_bound_rate(row),
+        _ => rate(row, trust),
     });
-    all.extend(error_share(
-        row,
-        if is_full { Trust::Full } else { Trust::Hint },
-    ));
+    all.extend(error_share(row, trust));
     all
 }
 

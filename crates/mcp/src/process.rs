@@ -187,8 +187,9 @@ impl TestProcess {
         let lines = text
             .lines()
             .map(|line| line.trim_start_matches("loadline: "));
-        let lines = lines.filter(|line| !line.trim().is_empty() && !line.starts_with("warning: "));
-        lines.last().map(ToOwned::to_owned)
+        let mut lines =
+            lines.filter(|line| !line.trim().is_empty() && !line.starts_with("warning: "));
+        lines.next_back().map(ToOwned::to_owned)
     }
 
     fn signal(&self, signal: Signal) {

@@ -81,7 +81,7 @@ pub fn serve(mut options: ServerOptions) -> Result<(), String> {
 async fn run(state: Arc<ServerState>) -> Result<(), String> {
     let watch = tokio::spawn(watch(Arc::clone(&state)));
     let service = McpServer(Arc::clone(&state)).serve(rmcp::transport::stdio());
-    let result = match service.await {
+    let result = match Box::pin(service).await {
         Ok(service) => service
             .waiting()
             .await
@@ -197,7 +197,8 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let state = &self.0;
-        let outcome = calls::call(state, &request, &context).await;
+        // The future of a call is large.
+        let outcome = Box::pin(calls::call(state, &request, &context)).await;
         let (rendered, decision) = match outcome {
             calls::CallOutcome::Answered(answer) => {
                 let decision = if answer.is_error {
@@ -209,7 +210,7 @@ impl ServerHandler for McpServer {
             }
             calls::CallOutcome::Asked(asked) => {
                 state
-                    .log_call(&request, &context, "asked", "")
+                    .log_call(&request, &context, "asked", None)
                     .map_err(internal)?;
                 return Ok((*asked).into());
             }
@@ -221,7 +222,7 @@ impl ServerHandler for McpServer {
             }
         };
         state
-            .log_call(&request, &context, decision, &rendered.text)
+            .log_call(&request, &context, decision, Some(&rendered))
             .map_err(internal)?;
         Ok(tool_result(rendered).into())
     }
@@ -251,18 +252,20 @@ impl ServerState {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
         decision: &str,
-        text: &str,
+        rendered: Option<&RenderedAnswer>,
     ) -> Result<(), String> {
-        let argument = |name: &str| {
-            let value = request.arguments.as_ref()?.get(name)?;
+        let member = |name: &str| {
+            let argument = request.arguments.as_ref().and_then(|all| all.get(name));
+            let value = argument.or_else(|| rendered?.body.get(name))?;
             value.as_str().map(ToOwned::to_owned)
         };
+        let text = rendered.map_or("", |rendered| rendered.text.as_str());
         let client = context.client_info();
         self.log.add(&CallEntry {
             tool: &request.name,
             client: client.map(|client| format!("{} {}", client.name, client.version)),
-            digest: argument("digest"),
-            run: argument("run"),
+            digest: member("digest"),
+            run: member("run"),
             decision,
             text: text.lines().next().unwrap_or_default(),
         })
