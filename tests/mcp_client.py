@@ -33,7 +33,10 @@ class Client:
         self.lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
         if version == OLD:
-            self.info = self.request("initialize", {"protocolVersion": OLD, "capabilities": self._capabilities(), "clientInfo": {"name": "test", "version": "1"}})
+            self.info = self.request(
+                "initialize",
+                {"protocolVersion": OLD, "capabilities": self._capabilities(), "clientInfo": {"name": "test", "version": "1"}},
+            )
             self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def _capabilities(self) -> dict:

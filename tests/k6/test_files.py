@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import ssl
 import tarfile
 
 import fake_servers
 import pytest
+from certificates import serve
 
 SCRIPT = """
 import http from 'k6/http';
@@ -94,3 +97,85 @@ def test_an_archive_of_a_script_with_packages_is_refused(loadline, script):
     script.write_text("import { name } from 'names';\nexport default function () { console.log(name); }\n")
     done = loadline("k6", "archive", script)
     assert (done.returncode, "node_modules/names/index.js: an archive cannot have" in done.stderr) == (104, True)
+
+
+MODULES = {
+    "/lib/index.js": "import { name } from './names.js';\nexport const path = () => `/${name}`;\n",
+    "/lib/names.js": "export const name = 'remote';\n",
+}
+
+
+class ModuleServer(fake_servers.FakeServer):
+    """Serves modules over TLS. `/moved.js` redirects, and `/plain.js` redirects to http."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self.asked: list[str] = []
+
+        def then(connection) -> None:
+            with context.wrap_socket(connection, server_side=True) as tls:
+                target = tls.recv(4096).split()[1].decode()
+                self.asked.append(target)
+                tls.sendall(self.response(target.partition("?")[0]))
+
+        super().__init__(then)
+        self.url = self.url.replace("http", "https")
+
+    def response(self, path: str) -> bytes:
+        moved = {"/moved.js": f"{self.url}/lib/index.js", "/plain.js": "http://127.0.0.1:1/x.js"}
+        if path in moved:
+            return f"HTTP/1.1 302 Found\r\nlocation: {moved[path]}\r\ncontent-length: 0\r\n\r\n".encode()
+        text = MODULES.get(path)
+        status = "200 OK" if text else "404 Not Found"
+        return f"HTTP/1.1 {status}\r\ncontent-length: {len(text or '')}\r\n\r\n{text or ''}".encode()
+
+
+@pytest.fixture
+def modules(certificates, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "authority.pem"))
+    with ModuleServer(serve(certificates, "server")) as modules:
+        yield modules
+
+
+def importing(url: str) -> str:
+    return f"import http from 'k6/http';\nimport {{ path }} from '{url}';\nexport default () => http.get(__ENV.BASE + path());\n"
+
+
+def test_modules_of_other_hosts_are_downloaded_once_and_recorded(loadline, server, modules, script):
+    script.write_text(importing(f"{modules.url}/lib/index.js"))
+    done = loadline("k6", "run", "-e", f"BASE={server.url}", "-u", "3", "-i", "3", script)
+    assert done.returncode == 0, done.stderr
+    assert server.lines == ["GET /remote"] * 3
+    assert sorted(modules.asked) == ["/lib/index.js?_k6=1", "/lib/names.js?_k6=1"]
+    digest = hashlib.sha256(MODULES["/lib/names.js"].encode()).hexdigest()
+    assert any(f"{modules.url}/lib/names.js" in note and digest in note for note in loadline.summary()["notes"])
+    # The archive has the modules, so it needs no network.
+    assert loadline("k6", "archive", script).returncode == 0
+    done = loadline("k6", "run", "--offline", "-e", f"BASE={server.url}", "archive.tar")
+    assert done.returncode == 0, done.stderr
+    assert len(modules.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("path", "flags", "reason"),
+    [
+        ("/none.js", (), "cannot be downloaded: the server answered with status 404"),
+        ("/plain.js", (), "cannot be downloaded: it redirects to an address without https"),
+        ("/lib/index.js", ("--offline",), "is on another host, and `--offline` forbids downloads"),
+    ],
+)
+def test_modules_that_cannot_be_downloaded_are_refused_with_their_place(loadline, server, modules, script, path, flags, reason):
+    script.write_text(importing(modules.url + path))
+    done = loadline("k6", "run", *flags, "-e", f"BASE={server.url}", script)
+    assert done.returncode == 107
+    assert reason in done.stderr
+    assert server.lines == []
+    if flags:
+        assert modules.asked == []
+
+
+def test_a_redirect_to_a_module_is_followed(loadline, server, modules, script):
+    script.write_text(importing(f"{modules.url}/moved.js").replace("path())", "'/a')"))
+    done = loadline("k6", "run", "-e", f"BASE={server.url}", script)
+    # Relative imports of the module resolve against the address in the script.
+    assert f"{modules.url}/names.js` cannot be downloaded" in done.stderr
+    assert modules.asked[:2] == ["/moved.js?_k6=1", "/lib/index.js"]

@@ -430,7 +430,6 @@ def test_criteria_of_the_environment_decide_the_exit_code(loadline, server):
 @pytest.mark.parametrize(
     ("flags", "name"),
     [
-        (("--offline",), "--offline"),
         (("--profiling-enabled",), "--profiling-enabled"),
         (("--new-machine-readable-summary", "--summary-export", "s.json"), "--new-machine-readable-summary"),
         (("--type", "archive"), "--type"),

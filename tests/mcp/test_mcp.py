@@ -277,7 +277,11 @@ def test_calls_are_logged(client):
     digest = mcp.call("plan_check", plan=PLAN)["digest"]
     mcp.refused("run_start", plan=PLAN + "\n", digest=digest)
     lines = [json.loads(line) for line in (mcp.folder / "runs/mcp.jsonl").read_text().splitlines()]
-    assert [(line["tool"], line["decision"]) for line in lines] == [("run_result", "refused"), ("plan_check", "answered"), ("run_start", "refused")]
+    assert [(line["tool"], line["decision"]) for line in lines] == [
+        ("run_result", "refused"),
+        ("plan_check", "answered"),
+        ("run_start", "refused"),
+    ]
     assert lines[1]["digest"] == lines[2]["digest"] == digest
     assert lines[0]["client"] == "test 1"
 

@@ -47,6 +47,8 @@ pub struct BlockingResponse {
     pub status: u16,
     /// Body, with chunked encoding removed.
     pub body: Vec<u8>,
+    /// Where a redirect leads, as the server wrote it.
+    pub location: Option<String>,
 }
 
 impl Base {
@@ -242,7 +244,12 @@ fn answer(bytes: &[u8], is_over: bool) -> Result<Option<BlockingResponse>, Strin
         } else {
             is_over.then(|| body.to_vec())
         };
-    Ok(whole.map(|body| BlockingResponse { status, body }))
+    let location = header("location");
+    Ok(whole.map(|body| BlockingResponse {
+        status,
+        body,
+        location,
+    }))
 }
 
 fn unchunked(mut rest: &[u8]) -> Result<Option<Vec<u8>>, String> {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod command;
+mod download;
 mod executors;
 mod faults;
 mod files;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use k6::scenario::{Executor, Scenario};
 use plan::{
-    FirstArrival, Format, Http, HttpVersion, Load, Phase, Plan, Rate, Shape, Workload,
+    FirstArrival, Format, Http, HttpVersion, Load, Note, Phase, Plan, Rate, Shape, Workload,
     work::{External, Work},
 };
 
@@ -24,12 +24,24 @@ pub fn plan(shared: &Shared, script: &str) -> Plan {
     let load = Load::Several { workloads };
     let mut plan = Plan::new(name, Format(NAME), String::new(), load, work);
     plan.http = http(shared);
-    let files = shared.script.files();
-    plan.files = files
-        .iter()
-        .filter_map(|file| file.name.strip_prefix("file://"))
-        .map(str::to_owned)
-        .collect();
+    if shared.script.is_archived() {
+        plan.files = vec![script.to_owned()];
+        return plan;
+    }
+    for file in shared.script.files() {
+        match file.name.strip_prefix("file://") {
+            Some(path) => plan.files.push(path.to_owned()),
+            None => plan.notes.push(Note {
+                at: None,
+                text: format!(
+                    "the script imports {}, downloaded before the run ({} bytes, SHA-256 {})",
+                    file.name.split('?').next().unwrap_or_default(),
+                    file.content.len(),
+                    file.sha256
+                ),
+            }),
+        }
+    }
     plan
 }
 

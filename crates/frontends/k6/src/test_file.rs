@@ -14,10 +14,11 @@ use k6::{
     },
     scenario::Plan,
 };
-use script::k6::{LoadError, Script};
+use script::k6::{Fetch, LoadError, Script};
 
 use crate::{
     command::{EXCEPTION, INVALID_CONFIG, Refused, USAGE},
+    download,
     logger::Logger,
 };
 
@@ -63,7 +64,8 @@ impl TestFile {
                 is_base,
                 source: source.text,
                 files: archive.as_ref().map(files_of),
-                fetch: None,
+                fetch: (settings.offline != Some(true))
+                    .then(|| -> Fetch { Arc::new(download::module) }),
             },
         );
         let script = loaded.map_err(|error| match error {

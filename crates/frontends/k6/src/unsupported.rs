@@ -118,11 +118,6 @@ fn of_settings(settings: &Settings) -> Vec<Refusal> {
             "remove it",
         ),
         (
-            settings.offline == Some(true),
-            "--offline",
-            "remove it; modules of other hosts are never fetched",
-        ),
-        (
             settings.new_machine_readable_summary == Some(true),
             "--new-machine-readable-summary",
             "use --summary-export without it",

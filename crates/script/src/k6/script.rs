@@ -106,6 +106,12 @@ impl Script {
         &self.shared.main
     }
 
+    /// Whether the files come from an archive.
+    #[must_use]
+    pub fn is_archived(&self) -> bool {
+        self.shared.settings.files.is_some()
+    }
+
     /// Returns all files that were read, sorted by name.
     #[must_use]
     pub fn files(&self) -> Vec<ScriptFile> {

@@ -176,7 +176,7 @@ impl Shared {
         }
         let Some(fetch) = &self.settings.fetch else {
             return Err(format!(
-                "`{name}` is on another host, and downloads are not allowed here: \
+                "`{name}` is on another host, and `--offline` forbids downloads: \
                  save it next to the script and import the file"
             ));
         };
