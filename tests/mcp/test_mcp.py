@@ -152,11 +152,15 @@ def test_bad_arguments_are_one_clear_line(client):
     assert "unknown tool `nothing`" in error["error"]["message"]
 
 
-def test_caps_hold_during_the_run(client):
-    mcp = client("--most-requests", "500", "--most-users", "2")
+@pytest.mark.parametrize(("think", "cap"), [("0ms", "--most-rate 200/s"), ("20ms", "--most-requests 150")])
+def test_caps_hold_during_the_run(client, think, cap):
+    mcp = client("--most-requests", "150" if think == "20ms" else "1000000")
     plan = PLAN.replace("rate: 100/s, duration: 2s", "users: 2, duration: 60s")
-    run = start_checked(mcp, plan)
-    assert "--most-requests 500" in mcp.wait(run)["conclusion"]
+    if think != "0ms":
+        plan = plan.replace("- get: /", f"- get: /\n  - think: {think}")
+    checked = mcp.call("plan_check", plan=plan)
+    assert any("as fast as the service answers" in note for note in checked["notes"])
+    assert cap in mcp.wait(start_checked(mcp, plan))["conclusion"]
 
 
 def test_one_run_at_a_time_and_a_number_per_hour(client):
@@ -295,5 +299,6 @@ def test_bad_flags_are_one_line(loadline):
     ]:
         ran = loadline("mcp", *flags)
         assert ran.returncode in (2, 3)
-        assert text in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+        assert text in ran.stderr
+        assert ran.stderr.count("\n") == 1, ran.stderr
         assert ran.stdout == ""

@@ -16,6 +16,7 @@ use crate::{
 
 const MOST_FINDINGS: usize = 12;
 const MOST_ENDPOINTS: usize = 10;
+const UNBOUNDED: &str = "Users send as fast as the service answers. The server ends the run if it exceeds --most-rate or --most-requests: add `think`, or use a rate.";
 /// Seed with which random arrivals are counted before a run.
 const SEED: u64 = 1;
 
@@ -90,7 +91,9 @@ impl CheckedPlan {
                 format!("up to {} requests/s", units::count(rate as u64))
             }
             (Some(rate), _) => format!("up to {} requests/s", units::rate(rate)),
-            (None, Some(users)) => format!("the requests of {users} users"),
+            (None, Some(users)) => {
+                format!("the requests of {users} users, as fast as the service answers,")
+            }
             (None, None) => "one iteration".to_owned(),
         };
         let requests = self.expected.requests.map(|all| {
@@ -122,7 +125,7 @@ impl CheckedPlan {
             "users": users,
             "requests": requests,
             "duration": seconds(expected.duration_ns, "of the load"),
-            "is_upper_bound": expected.is_known,
+            "is_upper_bound": expected.is_known && expected.rate.is_some(),
         })
     }
 }
@@ -155,6 +158,10 @@ pub(crate) fn check_answer(checked: Result<&CheckedPlan, &[Problem]>, caps: &Loa
         format!("{}: {word}: {}", check.about, check.text)
     });
     let notes = checked.snapshot.plan.notes.iter();
+    let mut notes: Vec<String> = notes.map(|note| note.text.clone()).collect();
+    if checked.expected.users.is_some() {
+        notes.push(UNBOUNDED.to_owned());
+    }
     let mut answer = Answer::new(conclusion)
         .with("allowed", is_allowed)
         .with("digest", checked.digest.as_str())
@@ -165,10 +172,7 @@ pub(crate) fn check_answer(checked: Result<&CheckedPlan, &[Problem]>, caps: &Loa
             endpoints.map(|row| row.name.clone()).collect::<Vec<_>>(),
         )
         .with("needs", needs.collect::<Vec<_>>())
-        .with(
-            "notes",
-            notes.map(|note| note.text.clone()).collect::<Vec<_>>(),
-        );
+        .with("notes", notes);
     answer.is_error = !is_allowed;
     answer
 }

@@ -13,6 +13,8 @@ use serde::Deserialize;
 
 /// Period over which the rate is measured.
 const WINDOW_NS: u64 = 3 * SECOND;
+/// Share above a rate that counts as random variation.
+const RATE_TOLERANCE: f64 = 1.25;
 const MOST_READ: u64 = 16 << 20;
 
 /// Counts of a run so far.
@@ -103,12 +105,19 @@ impl CounterTail {
         self.recorded_to_ns
     }
 
-    /// Returns the requests per second of the newest seconds. `None` if they are too few.
-    pub fn rate(&self) -> Option<f64> {
-        let (first, last) = (self.recent.front()?, self.recent.back()?);
-        let length_ns = last.0.saturating_sub(first.0);
-        let is_long = length_ns >= WINDOW_NS / 2;
-        is_long.then(|| (last.1 - first.1) as f64 / (length_ns as f64 / SECOND as f64))
+    /// Whether the run sends more than a rate, in the newest seconds or since its start. Random
+    /// variation of arrivals does not count.
+    pub fn exceeds(&self, per_second: f64) -> bool {
+        let allowed = |length_ns: u64| {
+            let planned = per_second * length_ns as f64 / SECOND as f64;
+            planned * RATE_TOLERANCE + 3.0 * planned.sqrt() + 5.0
+        };
+        let since_start = allowed(self.recorded_to_ns) + per_second;
+        let (Some(first), Some(last)) = (self.recent.front(), self.recent.back()) else {
+            return false;
+        };
+        let recent = allowed(last.0.saturating_sub(first.0));
+        (last.1 - first.1) as f64 > recent || self.issued as f64 > since_start
     }
 }
 
@@ -140,8 +149,25 @@ mod tests {
             tail.read(&dir);
         }
         assert_eq!((tail.issued(), tail.errors()), (500, 50));
-        assert_eq!(tail.rate(), Some(100.0));
+        assert!(!tail.exceeds(100.0) && !tail.exceeds(81.0));
+        assert!(tail.exceeds(60.0));
         assert_eq!(tail.recorded_to_ns(), 5 * SECOND);
         fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn burst_at_the_start_exceeds_a_rate() {
+        let mut tail = CounterTail::default();
+        let line = |to_ns: u64, issued: u64| TotalLine {
+            label: Some(0),
+            issued,
+            failed: 0,
+            none: serde_json::Value::Null,
+            run: Some(SpanFields { to_ns }),
+        };
+        tail.add(&line(SECOND / 10, 20));
+        assert!(!tail.exceeds(200.0));
+        tail.add(&line(SECOND / 5, 300));
+        assert!(tail.exceeds(200.0));
     }
 }

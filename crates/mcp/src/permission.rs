@@ -1,7 +1,7 @@
 //! Decides whether a plan may run from here: the code and commands that it starts, the hosts that
 //! it names, and the caps of the server.
 
-use plan::{Load, Plan, profile::Profile, server::MetricLocation, units::SECOND};
+use plan::{Load, Plan, Step, profile::Profile, server::MetricLocation, units::SECOND};
 use record::units;
 
 use crate::{
@@ -111,6 +111,14 @@ pub(crate) fn forbidden_parts(plan: &Plan) -> Vec<String> {
     forbid(
         plan.server.iter().any(runs_command),
         "`command:` starts a program, which is not possible from here: use another source of metrics",
+    );
+    let has_loop = |scenario: &plan::Scenario| {
+        let mut steps = scenario.all_steps();
+        steps.any(|step| matches!(step, Step::Loop(_)))
+    };
+    forbid(
+        plan.setup.iter().chain(&plan.teardown).any(has_loop),
+        "`setup` and `teardown` cannot have loops here, because their requests are not counted: move the loop into `steps`",
     );
     let options = plan.target.expose().strip_prefix(LAB).unwrap_or_default();
     forbid(
@@ -236,6 +244,10 @@ mod tests {
             (
                 "target: http://127.0.0.1:1\nhttp: { unix: /tmp/s }\n",
                 "unix",
+            ),
+            (
+                "target: http://127.0.0.1:1\nsetup: [ loop: { count: 9, steps: [ get: / ] } ]\n",
+                "cannot have loops",
             ),
             (
                 "target: 'lab:sum?downstream=a=http://x'\n",

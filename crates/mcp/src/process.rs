@@ -16,8 +16,6 @@ use worker::clock;
 
 use crate::{counter_tail::CounterTail, options::LoadCaps};
 
-/// Share above the cap on the rate that counts as random variation.
-const RATE_TOLERANCE: f64 = 1.25;
 /// Variables that a run needs from this process, in addition to those of Loadline.
 const INHERITED: [&str; 8] = [
     "PATH",
@@ -200,7 +198,6 @@ impl TestProcess {
     }
 
     fn enforce(&mut self, caps: &LoadCaps) {
-        let most_rate = caps.rate * RATE_TOLERANCE;
         let reason = if self.elapsed_ns() > self.order.limit_ns {
             Some(format!(
                 "the run took longer than its load allows: {}",
@@ -211,7 +208,7 @@ impl TestProcess {
                 "the run reached --most-requests {}",
                 units::count(caps.requests)
             ))
-        } else if self.counters.rate().is_some_and(|rate| rate > most_rate) {
+        } else if self.counters.exceeds(caps.rate) {
             Some(format!(
                 "the run sent more than --most-rate {}/s",
                 units::rate(caps.rate)

@@ -93,7 +93,7 @@ fn conclusion(summary: &Summary) -> String {
         Some(Judgement::Pass) => "PASS: all criteria hold.".to_owned(),
         Some(Judgement::Fail) => "FAIL: a criterion does not hold.".to_owned(),
         Some(Judgement::Inconclusive) => {
-            "INCONCLUSIVE: neither passed nor failed, the criteria need more samples.".to_owned()
+            "INCONCLUSIVE: neither passed nor failed. The criteria say what they need.".to_owned()
         }
     };
     match measurement.verdict.as_str() {
