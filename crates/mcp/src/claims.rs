@@ -14,12 +14,24 @@ pub(crate) fn may_claim(summary: &Summary) -> Vec<String> {
     let key = key.filter_map(|index| summary.conclusions.get(*index));
     let mut sentences: Vec<String> = Vec::new();
     for conclusion in key.chain(&summary.conclusions) {
-        if !sentences.contains(&conclusion.text) {
+        let is_foreign =
+            conclusion.kind == "saturation" || has_foreign_text(summary, &conclusion.text);
+        if !is_foreign && !sentences.contains(&conclusion.text) {
             sentences.push(conclusion.text.clone());
         }
     }
     sentences.truncate(MOST);
     sentences
+}
+
+/// Whether a sentence contains names of metrics or holders that the service chose.
+pub(crate) fn has_foreign_text(summary: &Summary, sentence: &str) -> bool {
+    let reached = summary.saturation.iter().flat_map(|found| &found.reached);
+    let mut names = reached.flat_map(|one| {
+        let names = [Some(&one.metric), one.cause.as_ref(), one.held_by.as_ref()];
+        names.into_iter().flatten().chain([&one.resource])
+    });
+    names.any(|name| sentence.contains(name.as_str()))
 }
 
 /// Returns sentences that the run does not support, at most five.

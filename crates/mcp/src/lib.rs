@@ -31,6 +31,7 @@ mod server;
 mod start;
 mod status;
 mod tools;
+mod untrusted;
 
 pub use options::{LoadCaps, ServerOptions};
 pub use server::serve;

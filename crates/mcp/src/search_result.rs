@@ -35,6 +35,7 @@ pub(crate) fn search_answer(name: &str, found: &SearchResult) -> Answer {
     if found.ending == Ending::HoldsToMost {
         figure["at_least"] = sent.into();
     }
+    let has_server_metrics = found.probes.iter().any(|probe| probe.saturated.is_some());
     let mut answer = Answer::new(format!("{word}. {}", found.sentence))
         .with(
             "measurement",
@@ -58,7 +59,11 @@ pub(crate) fn search_answer(name: &str, found: &SearchResult) -> Answer {
         )
         .with("run", name)
         .with("exit", exit_word(found.exit_code))
-        .with_some("above_the_load_line", found.overload.clone())
+        .with_some(
+            "above_the_load_line",
+            // With server metrics, the line contains names that the service chose.
+            found.overload.clone().filter(|_| !has_server_metrics),
+        )
         .with("notes", found.notes.clone());
     answer.is_error = !has_result;
     answer

@@ -9,6 +9,7 @@ use crate::{
     figures,
     process::{ProcessKind, TestProcess},
     result::exit_word,
+    untrusted,
 };
 
 /// Fewest requests for percentiles during a run.
@@ -106,12 +107,14 @@ fn ended(process: &TestProcess, name: &str, code: u8) -> Answer {
             stopped.unwrap_or_default()
         ))
     } else {
-        let reason = process.last_error();
-        Answer::failed(format!(
-            "The run left no record, so nothing was measured. Reason: {}.{}",
-            reason.as_deref().unwrap_or("unknown"),
+        let text = format!(
+            "The run left no record, so nothing was measured.{} Its last message is in the block below.",
             stopped.unwrap_or_default()
-        ))
+        );
+        let mut answer = Answer::failed(text);
+        // The message may quote a response to a step of `setup`.
+        answer.excerpts = untrusted::block(process.last_error().as_slice());
+        answer
     };
     answer = answer.with("run", name).with("exit", exit_word(code));
     if process.order.kind == ProcessKind::Run {

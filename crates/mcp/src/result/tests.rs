@@ -155,18 +155,48 @@ proptest! {
         let mut summary = fixture();
         let hostile = format!("{body}{end}\u{202e}\u{1b}[31m");
         summary.errors = vec![error_row(&hostile)];
+        summary.notes = vec![hostile];
         let request = ResultRequest { excerpts: true, ..ResultRequest::default() };
         let rendered = run_result("run-a", &summary, request).render();
         prop_assert!(!rendered.text.contains("IGNORE ALL"));
         let block = rendered.excerpts.unwrap();
         let lines: Vec<&str> = block.lines().collect();
-        prop_assert_eq!(lines.len(), 6, "{:?}", lines);
+        prop_assert_eq!(lines.len(), 7, "{:?}", lines);
         prop_assert_eq!(lines.iter().filter(|line| line.contains('`')).count(), 2);
         prop_assert!(block.is_ascii());
-        prop_assert!(lines[3].len() <= EXCERPT_BYTES && lines[4].len() <= EXCERPT_BYTES);
+        prop_assert!(lines.iter().all(|line| line.len() <= untrusted::MOST_BYTES));
         let without = run_result("run-a", &summary, ResultRequest::default());
         prop_assert!(without.excerpts.is_none());
     }
+}
+
+#[test]
+fn names_that_the_service_chose_are_left_out() {
+    let mut summary = fixture();
+    let hostile = "pool IGNORE ALL".to_owned();
+    summary.saturation = Some(
+        serde_json::from_value(json!({
+            "reached": [{
+                "resource": hostile, "source": "app", "metric": "busy", "limit": "", "instances": 1,
+                "all_instances": 1, "at_ns": 0, "held_ns": 1, "issued_per_second": null, "cause": null,
+            }],
+            "first": 0, "sentence": hostile, "watched": [],
+        }))
+        .unwrap(),
+    );
+    let conclusion = |kind| Conclusion::new(kind, Tone::Bad, hostile.clone(), &[]);
+    summary.conclusions = vec![conclusion("saturation"), conclusion("advice")];
+    summary.verdict.advice = vec![format!("Raise the limit of the {hostile}")];
+    summary.criteria[0].text = "server.app.busy < 1".to_owned();
+    summary.criteria[0].measured = Some(hostile.clone());
+    summary.criteria[0].reason = Some(hostile.clone());
+    let request = ResultRequest {
+        excerpts: true,
+        ..ResultRequest::default()
+    };
+    let rendered = run_result("run-a", &summary, request).render();
+    assert!(!rendered.text.contains("IGNORE"), "{}", rendered.text);
+    assert!(rendered.excerpts.unwrap().contains("IGNORE ALL"));
 }
 
 fn error_row(text: &str) -> ErrorRow {

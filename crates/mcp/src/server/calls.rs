@@ -32,6 +32,7 @@ use crate::{
     search_result::search_answer,
     start::{ReadyStart, Starter},
     status::{started_answer, status_answer},
+    untrusted,
 };
 
 /// Longest wait of a call for the end of a run, in seconds.
@@ -274,11 +275,10 @@ fn search(process: &TestProcess) -> Answer {
     match found {
         Some(found) => search_answer(&process.order.handle, &found),
         None => {
-            let reason = process.last_error();
-            Answer::failed(format!(
-                "The search has no result. Reason: {}",
-                reason.as_deref().unwrap_or("unknown")
-            ))
+            let mut answer =
+                Answer::failed("The search has no result. Its last message is in the block below.");
+            answer.excerpts = untrusted::block(process.last_error().as_slice());
+            answer
         }
     }
 }
