@@ -3,6 +3,7 @@
 mod cluster;
 mod decisions;
 mod distributed;
+mod export;
 mod mcp;
 mod reports;
 mod run;
@@ -15,6 +16,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 pub use cluster::{K8s, K8sCommand, Render};
 pub use decisions::{Ab, Compare, Find, Gate, History, Judged, List, Which};
 pub use distributed::{Many, Merge, Shard};
+pub use export::{Export, ExportCommand};
 pub use mcp::Mcp;
 pub use reports::{Audit, Report, ReportTable};
 pub use run::RunArgs;
@@ -69,6 +71,8 @@ pub enum CliCommand {
     K8s(K8s),
     /// Let an agent check plans, run tests and read results (Model Context Protocol)
     Mcp(Mcp),
+    /// Write files with which other tools show runs
+    Export(Export),
     /// Run one part of a distributed run for a conductor
     #[command(hide = true)]
     Node,

@@ -15,6 +15,7 @@ mod distributed;
 mod doctor;
 mod embedded;
 mod error;
+mod export;
 mod external_metrics;
 mod find;
 mod front_ends;
@@ -106,6 +107,7 @@ fn main() -> ExitCode {
         args::CliCommand::History(history) => history::command(&history),
         args::CliCommand::Merge(merge) => merge::command(&merge),
         args::CliCommand::K8s(k8s) => k8s::command(&k8s),
+        args::CliCommand::Export(export) => export::command(&export),
         args::CliCommand::Mcp(mcp) => mcp::command(&mcp),
         args::CliCommand::Node => node::node(),
         args::CliCommand::Doctor => doctor::command(),
