@@ -1,11 +1,6 @@
 //! Tags of samples.
 
-use std::{
-    cell::RefCell,
-    collections::HashMap,
-    hash::{BuildHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::{cell::RefCell, collections::HashMap, hash::BuildHasher, sync::Arc};
 
 use foldhash::fast::FixedState;
 
@@ -96,9 +91,7 @@ impl TagCache {
         if added.is_empty() {
             return base.clone();
         }
-        let mut hasher = FixedState::default().build_hasher();
-        (base.address(), added).hash(&mut hasher);
-        let key = hasher.finish();
+        let key = FixedState::default().hash_one((base.address(), added));
         let mut known = self.known.borrow_mut();
         if let Some(found) = known.get(&key).filter(|found| found.is_from(base, added)) {
             return found.result.clone();
