@@ -23,6 +23,7 @@ pub mod packed;
 pub mod recent;
 pub mod recorder;
 pub mod sample;
+pub mod sequence;
 pub mod slot;
 mod socketio;
 mod status;

@@ -16,8 +16,9 @@ use measure::{
     accumulator::Event,
     label::LabelGroup,
     sample::{Intended, RequestOutcome},
+    sequence::{Arrival, Sequence},
 };
-use mqtt::{Qos, Stamp, Version, sequence::Arrival, sequence::Sequence, topic};
+use mqtt::{Qos, Stamp, Version, topic};
 use plan::{
     Schedule, Share,
     background::Publications,

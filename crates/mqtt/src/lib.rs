@@ -12,7 +12,6 @@ pub mod packet;
 pub mod property;
 pub mod publish;
 pub mod reason;
-pub mod sequence;
 pub mod session;
 pub mod stamp;
 pub mod subscribe;

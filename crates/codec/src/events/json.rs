@@ -156,6 +156,19 @@ impl<'a> Json<'a> {
             .and_then(|text| text.parse().ok()))
     }
 
+    /// Returns an unsigned integer, which may be in quotes. `None` means another value, which is
+    /// skipped.
+    pub(super) fn integer(&mut self) -> Parsed<Option<u64>> {
+        let raw = self.raw()?;
+        let digits = match raw {
+            [b'"', inside @ .., b'"'] => inside,
+            other => other,
+        };
+        Ok(std::str::from_utf8(digits)
+            .ok()
+            .and_then(|text| text.parse().ok()))
+    }
+
     /// Returns whether the value is `true`.
     pub(super) fn is_true(&mut self) -> Parsed<bool> {
         Ok(self.raw()? == b"true")
@@ -313,7 +326,7 @@ impl<'a> Json<'a> {
     }
 
     /// Skips white space and returns the next byte.
-    fn peek(&mut self) -> Option<u8> {
+    pub(super) fn peek(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
         }

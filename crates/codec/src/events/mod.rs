@@ -13,7 +13,7 @@ mod sse;
 
 pub use json::Text;
 pub use lines::LineParser;
-pub use path::{JsonPath, PathError};
+pub use path::{JsonPath, PathError, find_integers};
 pub use reader::{
     Completion, Content, ContentKind, Event, EventKind, EventReader, Format, Selectors, Usage,
 };

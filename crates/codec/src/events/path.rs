@@ -81,6 +81,71 @@ impl JsonPath {
     }
 }
 
+/// Returns the unsigned integers at several paths, which may be numbers or strings of digits. Reads
+/// the text once, up to the last of them, and creates no tree. `None` means that a value is absent
+/// or not such an integer. A path that leads into the value of another one finds nothing.
+#[must_use]
+pub fn find_integers<const N: usize>(paths: &[JsonPath; N], json: &[u8]) -> [Option<u64>; N] {
+    let mut search = IntegerSearch {
+        found: [None; N],
+        missing: N,
+    };
+    // An error means that the rest of the text is not needed, or not JSON.
+    let _ = search.descend(
+        paths.each_ref().map(|path| Some(&path.steps[..])),
+        &mut Json::new(json),
+    );
+    search.found
+}
+
+/// The rest of each path that leads into a value. `None` means that the path leads elsewhere.
+type Rests<'p, const N: usize> = [Option<&'p [PathStep]>; N];
+
+struct IntegerSearch<const N: usize> {
+    found: [Option<u64>; N],
+    missing: usize,
+}
+
+impl<const N: usize> IntegerSearch<N> {
+    fn descend(&mut self, rests: Rests<'_, N>, json: &mut Json<'_>) -> Result<(), NotJson> {
+        if rests.iter().flatten().next().is_none() {
+            return json.skip();
+        }
+        if rests.iter().flatten().any(|rest| rest.is_empty()) {
+            let value = json.integer()?;
+            let ends = rests.map(|rest| rest.is_some_and(<[PathStep]>::is_empty));
+            for (found, _) in self.found.iter_mut().zip(ends).filter(|(_, ends)| *ends) {
+                if found.is_none() && value.is_some() {
+                    *found = value;
+                    self.missing -= 1;
+                }
+            }
+            return if self.missing == 0 { Err(NotJson) } else { Ok(()) };
+        }
+        match json.peek() {
+            Some(b'{') => json.object(|member, json| {
+                let within = |step: &PathStep| matches!(step, PathStep::Name(n) if n == member);
+                self.descend(enter(rests, within), json)
+            }),
+            Some(b'[') => json.array(|at, json| {
+                let within = |step: &PathStep| matches!(step, PathStep::Index(i) if *i == at);
+                self.descend(enter(rests, within), json)
+            }),
+            _ => json.skip(),
+        }
+    }
+}
+
+fn enter<const N: usize>(
+    rests: Rests<'_, N>,
+    within: impl Fn(&PathStep) -> bool,
+) -> Rests<'_, N> {
+    rests.map(|rest| {
+        let (first, rest) = rest?.split_first()?;
+        within(first).then_some(rest)
+    })
+}
+
 fn descend<'a>(
     steps: &[PathStep],
     json: &mut Json<'a>,
@@ -102,5 +167,47 @@ fn descend<'a>(
                 json.skip()
             }
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn paths(texts: [&str; 3]) -> [JsonPath; 3] {
+        texts.map(|text| JsonPath::parse(text).unwrap())
+    }
+
+    #[test]
+    fn integers_are_found_wherever_they_are() {
+        let usual = paths(["$.sent", "$.data.from", "$.list[1]"]);
+        let find = |json: &str| find_integers(&usual, json.as_bytes());
+        let all = [Some(1), Some(2), Some(3)];
+        assert_eq!(find(r#"{"sent":1,"data":{"from":"2"},"list":[0,3]}"#), all);
+        assert_eq!(
+            find(r#"{ "list" : [ {"a":[]}, 3 ], "data":{"x":"\"","from":2}, "sent": 1 }"#),
+            all
+        );
+        assert_eq!(
+            find(r#"{"sent":-1,"data":{"from":1.5},"list":[0]}"#),
+            [None; 3]
+        );
+        assert_eq!(find("[]"), [None; 3]);
+        assert_eq!(find(r#"{"sent":1,"#), [Some(1), None, None]);
+        let same = paths(["$.n", "$.n", "$.n.x"]);
+        assert_eq!(
+            find_integers(&same, br#"{"n":7}"#),
+            [Some(7), Some(7), None]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_handled(text in "[\\[\\]{}\":,a0-9. \\\\]{0,60}") {
+            let wanted = paths(["$.a", "$[0]", "$.a[0].a"]);
+            let _ = find_integers(&wanted, text.as_bytes());
+        }
     }
 }

@@ -20,13 +20,21 @@ pub enum Arrival {
     Again,
 }
 
-/// Received messages of one publisher at one receiver.
+/// Received messages of one publisher at one receiver. Small as long as they arrive in order,
+/// because a run may have many receivers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sequence {
     next: u64,
+    received: u64,
+    /// `None` until a message arrives out of turn.
+    irregular: Option<Box<Irregular>>,
+}
+
+/// What deviates from the order of sending.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Irregular {
     /// Missing numbers below `next`, as ascending half-open ranges.
     gaps: VecDeque<(u64, u64)>,
-    received: u64,
     late: u64,
     again: u64,
     given_up: u64,
@@ -55,35 +63,37 @@ impl Sequence {
 
     #[cold]
     fn out_of_turn(&mut self, sequence: u64) -> Arrival {
+        let irregular = self.irregular.get_or_insert_default();
+        let gaps = &mut irregular.gaps;
         if sequence > self.next {
-            if self.gaps.len() == MAX_GAPS
-                && let Some((from, to)) = self.gaps.pop_front()
+            if gaps.len() == MAX_GAPS
+                && let Some((from, to)) = gaps.pop_front()
             {
-                self.given_up += to - from;
+                irregular.given_up += to - from;
             }
-            self.gaps.push_back((self.next, sequence));
+            gaps.push_back((self.next, sequence));
             self.next = sequence.saturating_add(1);
             self.received += 1;
             return Arrival::New;
         }
-        let at = self.gaps.partition_point(|(_, to)| *to <= sequence);
-        let Some((from, to)) = self.gaps.get(at).copied().filter(|gap| gap.0 <= sequence) else {
-            self.again += 1;
+        let at = gaps.partition_point(|(_, to)| *to <= sequence);
+        let Some((from, to)) = gaps.get(at).copied().filter(|gap| gap.0 <= sequence) else {
+            irregular.again += 1;
             return Arrival::Again;
         };
         match (from == sequence, to == sequence + 1) {
             (true, true) => {
-                self.gaps.remove(at);
+                gaps.remove(at);
             }
-            (true, false) => self.gaps[at].0 = sequence + 1,
-            (false, true) => self.gaps[at].1 = sequence,
+            (true, false) => gaps[at].0 = sequence + 1,
+            (false, true) => gaps[at].1 = sequence,
             (false, false) => {
-                self.gaps[at].1 = sequence;
-                self.gaps.insert(at + 1, (sequence + 1, to));
+                gaps[at].1 = sequence;
+                gaps.insert(at + 1, (sequence + 1, to));
             }
         }
         self.received += 1;
-        self.late += 1;
+        irregular.late += 1;
         Arrival::Late
     }
 
@@ -96,13 +106,13 @@ impl Sequence {
     /// Returns the number of messages that arrived after one that was sent later.
     #[must_use]
     pub fn late(&self) -> u64 {
-        self.late
+        self.irregular.as_ref().map_or(0, |of| of.late)
     }
 
     /// Returns the number of repeated messages.
     #[must_use]
     pub fn again(&self) -> u64 {
-        self.again
+        self.irregular.as_ref().map_or(0, |of| of.again)
     }
 
     /// Returns the highest received number plus one.
@@ -111,23 +121,35 @@ impl Sequence {
         self.next
     }
 
+    /// Whether the message with this number was received.
+    #[must_use]
+    pub fn contains(&self, sequence: u64) -> bool {
+        let Some(Irregular { gaps, .. }) = self.irregular.as_deref() else {
+            return sequence < self.next;
+        };
+        let at = gaps.partition_point(|(_, to)| *to <= sequence);
+        sequence < self.next && gaps.get(at).is_none_or(|(from, _)| sequence < *from)
+    }
+
     /// Returns the number of missing messages if `sent` messages were sent.
     #[must_use]
     pub fn missing(&self, sent: u64) -> u64 {
-        let within: u64 = self.gaps.iter().map(|(from, to)| to - from).sum();
-        within + self.given_up + sent.saturating_sub(self.next)
+        let within: u64 = self.gaps().map(|(from, to)| to - from).sum();
+        let given_up = self.irregular.as_ref().map_or(0, |of| of.given_up);
+        within + given_up + sent.saturating_sub(self.next)
     }
 
     /// Returns the missing ranges below the highest received number, as half-open ranges.
     pub fn gaps(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.gaps.iter().copied()
+        let gaps = self.irregular.as_ref().map(|of| of.gaps.iter().copied());
+        gaps.into_iter().flatten()
     }
 
     /// Whether the counts are exact. False if there were too many gaps, because late messages may
     /// then have counted as repeated.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        self.given_up == 0
+        self.irregular.as_ref().is_none_or(|of| of.given_up == 0)
     }
 }
 
@@ -183,6 +205,9 @@ mod tests {
             prop_assert_eq!((sequence.late(), sequence.again()), (late, again));
             prop_assert_eq!(sequence.received(), seen.len() as u64);
             prop_assert_eq!(sequence.missing(200), 200 - seen.len() as u64);
+            for n in 0..=200 {
+                prop_assert_eq!(sequence.contains(n), seen.contains(&n));
+            }
         }
     }
 }
