@@ -66,6 +66,14 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
 /// # Errors
 ///
 /// Returns an error that describes the first invalid option.
+/// Refuses a plan that cannot be divided among several processes.
+pub fn must_be_divisible(plan: &Plan) -> Result<(), CommandError> {
+    match plan.listen {
+        Some(_) => Err(CommandError::bad_input(plan::listen::ONE_PROCESS)),
+        None => Ok(()),
+    }
+}
+
 pub fn config(
     args: &args::RunArgs,
     plan: &Plan,
@@ -74,6 +82,7 @@ pub fn config(
     broker: Option<&LabProcess>,
     mocks: Option<&Mocked>,
 ) -> Result<ConductorConfig, CommandError> {
+    must_be_divisible(plan)?;
     let on_ray = args.many.on.as_deref() == Some("ray");
     let is_here = matches!(lab, Some(Embedded::Own(_))) || broker.is_some() || mocks.is_some();
     if on_ray && is_here {

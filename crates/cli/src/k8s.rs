@@ -8,7 +8,7 @@ use record::redact::{Redactor, Salt};
 use session::{exit, exports, inputs};
 
 use crate::{
-    args,
+    args, distributed,
     error::{CommandError, flag_error},
     log, ray_files, run,
 };
@@ -36,6 +36,7 @@ pub fn command(args: &args::K8s) -> u8 {
 fn render(args: &args::Render) -> Result<u8, CommandError> {
     let run = run_of(args)?;
     let (plan, drain_ns) = run::read(&run)?;
+    distributed::must_be_divisible(&plan)?;
     let text = render_options(args, &run, &plan, drain_ns).and_then(|wanted| {
         k8s::render(&wanted).map_err(|reason: Unusable| CommandError::bad_input(reason))
     })?;

@@ -161,6 +161,7 @@ fn override_version(plan: &mut Plan, args: &args::RunArgs) -> Result<(), Command
 
 fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     let duration_ns = flags.duration_ns.unwrap_or(10 * units::SECOND);
+    plan.remove_connect_phase();
     let text = match (flags.rate, args.connections) {
         (Some(rate), connections) => {
             let mut phase = Phase::new(duration_ns, Shape::Rate(rate));
@@ -192,6 +193,7 @@ fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result
         }
         (None, None) => {
             plan.load.stretch_to(duration_ns);
+            plan.add_connect_phase();
             plan.notes.push(plan::Note {
                 at: None,
                 text: format!(
@@ -202,7 +204,11 @@ fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result
             return Ok(());
         }
     };
-    messages::leave_out(plan, text);
+    // Listeners have nothing to do with the rate of the scenarios.
+    match plan.listen {
+        Some(_) => plan.add_connect_phase(),
+        None => messages::leave_out(plan, text),
+    }
     plan.notes.push(plan::Note {
         at: None,
         text: format!("the load in the file was replaced by {text}"),

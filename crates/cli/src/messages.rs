@@ -1,11 +1,18 @@
-//! MQTT clients that run alongside scenarios: when to omit them, and the ledger of their messages.
+//! MQTT clients and WebSocket listeners that run alongside scenarios: when to omit them, and the
+//! ledger of their messages.
 
 use measure::label::LabelGroup;
-use plan::{Criterion, Note, Plan};
+use plan::{Criterion, Note, Plan, criteria::Metric};
 use record::Run;
 use session::FinishedRun;
 
 fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
+    if let Some(listen) = &plan.listen {
+        let names = [listen.push_label(), listen.connect_label()];
+        let of = criterion.of.as_deref().filter(|of| *of != "*");
+        let is_named = of.is_some_and(|of| names.iter().any(|name| plan::criteria::fits(of, name)));
+        return is_named || matches!(criterion.metric, Metric::Messages(_));
+    }
     let background = plan.background.as_ref();
     let named = criterion.of.as_deref().zip(background);
     named.is_some_and(|(of, background)| {
@@ -15,9 +22,11 @@ fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
 }
 
 pub fn leave_out(plan: &mut Plan, flag: &str) {
-    if plan.background.is_none() {
-        return;
-    }
+    let who = match (&plan.background, &plan.listen) {
+        (None, None) => return,
+        (Some(_), _) => "MQTT clients",
+        (None, Some(_)) => "listeners",
+    };
     let mut aside = Vec::new();
     let criteria = std::mem::take(&mut plan.criteria);
     for criterion in criteria {
@@ -36,7 +45,9 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
         }
     }
     plan.background = None;
-    let mut text = format!("{flag}: the MQTT clients of the plan are not started");
+    plan.remove_connect_phase();
+    plan.listen = None;
+    let mut text = format!("{flag}: the {who} of the plan are not started");
     if !aside.is_empty() {
         let texts: Vec<&str> = aside
             .iter()
@@ -60,4 +71,11 @@ pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
     let has_some =
         run.manifest.frontend == "run" && labels.any(|label| label.group == LabelGroup::Mqtt);
     has_some.then(|| frontend_mqtt::background::found(run))
+}
+
+/// Returns the ledger of listeners as sentences and as counts by name.
+pub fn found_by_listeners(run: &Run) -> (Vec<String>, serde_json::Value) {
+    let counts = report::deliveries::listener_counts(run);
+    let lines = report::deliveries::listener_lines(&counts);
+    (lines, serde_json::json!(counts.counters))
 }

@@ -31,7 +31,7 @@ use crate::{
 mod findings;
 mod observers;
 
-use findings::record_findings;
+use findings::{OtherClients, record_findings};
 use observers::{Native, ProgressObserver};
 
 pub fn run(mut args: args::RunArgs) -> u8 {
@@ -370,7 +370,10 @@ fn execute(mut native_run: NativeRun, args: &args::RunArgs) -> u8 {
     let sink = log::sink();
     let lab = native_run.lab.take();
     let broker = native_run.broker.take();
-    let has_beside = native_run.plan.background.is_some();
+    let clients = OtherClients {
+        mqtt: native_run.plan.background.is_some(),
+        listeners: native_run.plan.listen.is_some(),
+    };
     let mocks = native_run.mocks.take();
     let places = mocks.as_ref().map(Mocked::addresses);
     let mut script = native_run.script.take();
@@ -416,7 +419,7 @@ fn execute(mut native_run: NativeRun, args: &args::RunArgs) -> u8 {
     frontend.progress.mocks = places.map(<[MockAddress]>::to_vec).unwrap_or_default();
     match load(job, on_many, &mut frontend, &sink) {
         Ok(mut ended) => {
-            record_findings(&mut ended, &frontend.progress.mocks, has_beside);
+            record_findings(&mut ended, &frontend.progress.mocks, clients);
             ended.finish(&mut frontend)
         }
         Err(reason) => frontend.not_run(&reason),

@@ -107,6 +107,9 @@ impl Compiled {
         }
         let refused = |reason: String| Err(vec![Problem::anywhere(reason)]);
         self.peak /= share.of as f64;
+        if plan.listen.is_some() {
+            return refused(plan::listen::ONE_PROCESS.to_owned());
+        }
         if let Some(background) = &plan.background
             && background.mqtt.shares_subscriptions()
         {

@@ -9,6 +9,7 @@ pub mod collect;
 mod compiled;
 pub mod driver;
 pub mod program;
+pub mod publications;
 pub mod run;
 #[cfg(test)]
 mod simulation;

@@ -10,7 +10,7 @@ use std::sync::{
     mpsc,
 };
 
-use measure::{Labels, label::Registry};
+use measure::{Labels, accumulator::NamedCounts, label::Registry};
 use plan::{Load, Plan, Problem, Share};
 
 pub use error::RunError;
@@ -23,10 +23,12 @@ use crate::{
     collect::{Collector, Due, Sink},
     compiled::Compiled,
     driver::{
+        listen::ListenDriver,
         scenario::ScenarioDriver,
         setup::{SetupDriver, SetupResult},
     },
     program::{HookInterest, Program, RequestStep},
+    publications::Publications,
     user::hook::Hooks,
 };
 use worker::{
@@ -47,6 +49,8 @@ pub struct Prepared {
     workers: usize,
     driver: DriverMaker,
     background_http: plan::Http,
+    /// Number of workers of the listeners.
+    listening: usize,
     load_control: Option<LoadControl>,
     takeovers: Option<ShardTakeover>,
 }
@@ -60,6 +64,10 @@ impl Prepared {
         work.take_share(plan, options.share, options.workers)?;
         if plan.background.is_some() != options.background.is_some() {
             let text = "the plan has MQTT clients in addition to scenarios: use `loadline run` or `loadline campaign`, the only commands that support this";
+            return Err(vec![Problem::anywhere(text)]);
+        }
+        if plan.listen.is_some() && options.driver.is_some() {
+            let text = "listeners (`listen:`) need scenarios that publish: use `loadline run`";
             return Err(vec![Problem::anywhere(text)]);
         }
         let driver = match (&options.driver, &work.program) {
@@ -82,12 +90,14 @@ impl Prepared {
             && plan.iterations.is_none()
             && !matches!(work.load, Load::Once))
         .then(|| LoadControl::new(&work.load, &work.schedule, work.most(plan, workers)));
+        let listening = listening_workers(plan, &options);
         let takeovers = takeovers(&work, &options, load_control.is_some());
         Ok(Prepared {
             load_control,
             takeovers,
             hosts: Hosts::new(plan, &options.hosts),
             workers,
+            listening,
             background_http: plan
                 .background
                 .as_ref()
@@ -105,6 +115,7 @@ impl Prepared {
     pub fn once(mut self) -> (Prepared, SetupResult) {
         let result = SetupResult::default();
         self.takeovers = None;
+        self.listening = 0;
         if let Some(program) = &self.work.program {
             let (test, reported) = (Copied::new(program), result.clone());
             let hooks = self.options.hooks.clone();
@@ -135,10 +146,11 @@ impl Prepared {
             .map_or(&[], |program| &program.requests)
     }
 
-    /// Returns the number of workers, including background workers.
+    /// Returns the number of workers, including those of background work and listeners.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.workers + self.options.background.as_ref().map_or(0, |b| b.workers)
+        let background = self.options.background.as_ref().map_or(0, |b| b.workers);
+        self.workers + background + self.listening
     }
 
     /// Returns the load control. `None` if the load cannot be changed during the run.
@@ -190,6 +202,7 @@ impl Prepared {
     /// set up or dies.
     pub fn run(self, zero: Zero, sink: &mut dyn Sink) -> Result<(), RunError> {
         let setup = |what: String| RunError::Setup(what);
+        let publications = self.publications(zero);
         let groups = self.groups().map_err(setup)?;
         let workers = self.workers();
         let registry = Registry::new(self.work.labels.clone());
@@ -218,6 +231,7 @@ impl Prepared {
                     client: group.client.clone(),
                     labels: self.work.labels.clone(),
                     arrives: !self.options.is_late,
+                    publications: publications.clone(),
                 },
                 options: self.options.clone(),
                 common: WorkerContext {
@@ -302,6 +316,14 @@ struct WorkerGroup {
 }
 
 impl Prepared {
+    /// Returns the list that the scenarios' workers add their publications to. `None` without
+    /// listeners.
+    fn publications(&self, zero: Zero) -> Option<Arc<Publications>> {
+        let random = self.options.seed.rotate_left(32) ^ zero.wall_ns;
+        let mixed = random.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (self.listening > 0).then(|| Arc::new(Publications::new(mixed, self.workers)))
+    }
+
     fn groups(&self) -> Result<Vec<WorkerGroup>, String> {
         let travels = |http: &plan::Http| {
             let sources = self.options.sources.clone();
@@ -323,6 +345,14 @@ impl Prepared {
                 frontend: background.frontend.clone(),
             });
         }
+        if let Some(program) = self.work.program.as_ref().filter(|_| self.listening > 0) {
+            groups.push(WorkerGroup {
+                workers: self.listening,
+                driver: listen_driver(program),
+                client: groups[0].client.clone(),
+                frontend: Some(Arc::new(|| Box::new(NamedCounts::default()))),
+            });
+        }
         Ok(groups)
     }
 }
@@ -335,8 +365,41 @@ fn scenario_driver(program: &Program, hooks: Option<Arc<dyn Hooks>>) -> DriverMa
             program: test.copy(),
             settings: context.client,
             hooks: hooks.clone(),
+            publications: context.publications,
         })
     })
+}
+
+/// Returns the driver for listeners.
+fn listen_driver(program: &Program) -> DriverMaker {
+    let test = Copied::new(program);
+    Arc::new(move |context| {
+        Box::new(ListenDriver {
+            program: test.copy(),
+            settings: context.client,
+            publications: context
+                .publications
+                .unwrap_or_else(|| Arc::new(Publications::new(0, 0))),
+        })
+    })
+}
+
+/// Deliveries per second above which listeners use all cores.
+const DELIVERIES_OF_WORKER: f64 = 100_000.0;
+
+/// Returns the number of workers for the plan's listeners: as requested, or one per core if a single
+/// worker cannot receive the planned peak. 0 without listeners.
+fn listening_workers(plan: &Plan, options: &EngineOptions) -> usize {
+    let Some(listen) = &plan.listen else {
+        return 0;
+    };
+    let peak = plan.peak_publications().unwrap_or(0.0) * f64::from(listen.clients);
+    let usual = || match peak > DELIVERIES_OF_WORKER {
+        true => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        false => 1,
+    };
+    let most = listen.clients.max(1) as usize;
+    options.workers.unwrap_or_else(usual).clamp(1, most)
 }
 
 /// A compiled program that each worker clones before the start.

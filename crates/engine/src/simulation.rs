@@ -229,6 +229,7 @@ fn simulate_around(
         program,
         hook: None,
         script: None,
+        publishers: None,
     };
     server.worker.set(Rc::downgrade(&worker)).expect("set once");
     let runtime = tokio::runtime::Builder::new_current_thread()

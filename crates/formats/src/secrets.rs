@@ -51,8 +51,7 @@ pub fn collect(plan: &mut Plan, known: KnownSecrets<'_>) {
         }
     }
     for scenario in plan
-        .scenarios()
-        .iter()
+        .scenarios_and_opening()
         .chain(&plan.setup)
         .chain(&plan.teardown)
     {

@@ -30,7 +30,7 @@ use session::{Hosts, Job, SharedMessageSink, exit, inputs, sampling};
 use worker::stop::{Cause, StopHandle};
 
 use fixture::TestFixture;
-use frontend_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};
+use frontend_mqtt::{RunPrinter, named_phase, open_load, plan_for};
 use pipes::Pipe;
 use settings::{Flags, PepeunitConfig, Topics, Variables};
 use verdict::BackendVerdict;
@@ -287,7 +287,9 @@ fn job(
         workers: Some(workers),
         seed,
         drain_ns: Some(settings.drain_ns),
-        frontend: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
+        frontend: Some(Arc::new(|| {
+            Box::new(measure::accumulator::NamedCounts::default())
+        })),
         driver: Some(driver),
         stop: stop.clone(),
         ..EngineOptions::default()

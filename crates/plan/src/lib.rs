@@ -16,6 +16,7 @@ mod draw;
 pub mod event_stream;
 mod extension;
 mod http_version;
+pub mod listen;
 pub mod load;
 pub mod media;
 pub mod mocks;
@@ -53,6 +54,7 @@ pub use draw::Draw;
 pub use event_stream::EventStream;
 pub use extension::Extension;
 pub use http_version::{HttpVersion, HttpVersions, StreamSpread};
+pub use listen::Listen;
 pub use load::{ArrivalProcess, FirstArrival, Load, Phase, Shape};
 pub use proxies::{Proxies, Proxy};
 pub use raw::Raw;
@@ -97,6 +99,9 @@ pub struct Plan {
     /// Clients that run during the load at their own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundMqtt>,
+    /// WebSocket clients that receive what the scenarios publish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<Listen>,
     /// Script whose functions the scenarios call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptFile>,
@@ -203,6 +208,7 @@ impl Plan {
             max_duration_ns: None,
             work: work.into(),
             background: None,
+            listen: None,
             about: None,
             script: None,
             setup: None,

@@ -51,6 +51,7 @@ impl Plan {
         }
         self.load.problems(&mut problems);
         self.background_problems(&mut problems);
+        self.listen_problems(&mut problems);
         problems
     }
 

@@ -8,6 +8,13 @@ use crate::units;
 
 #[must_use]
 pub fn describe(plan: &Plan) -> String {
+    if let Some(listen) = &plan.listen {
+        return format!(
+            "{}; in addition {} listeners on WebSocket connections",
+            of_work(plan) + &http_version(plan) + &cut(plan),
+            units::count(u64::from(listen.clients)),
+        );
+    }
     let Some(background) = &plan.background else {
         return of_work(plan) + &http_version(plan) + &cut(plan);
     };

@@ -8,6 +8,7 @@ pub mod campaign;
 pub mod compare;
 pub mod console;
 mod custom;
+pub mod deliveries;
 pub mod derived;
 pub mod export;
 mod facts;

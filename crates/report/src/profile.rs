@@ -1,6 +1,8 @@
 //! The load profile as text or Markdown. `plan::profile` computes the figures, and this module
 //! rounds them.
 
+mod listeners;
+
 use plan::profile::{Assumed, Bandwidth, Profile};
 use record::units::{self, count};
 
@@ -42,6 +44,7 @@ pub fn text(
     );
     blocks.extend(teller.phases());
     blocks.extend(teller.clients());
+    blocks.extend(teller.listeners());
     blocks.push(teller.needs());
     blocks.push(teller.machine(machine));
     let text = blocks.join("\n\n") + "\n";

@@ -426,7 +426,11 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
         .background
         .as_ref()
         .map_or(0, |background| background.mqtt.clients());
-    descriptors_for(share.of_first(connections) + share.of_first(background))
+    let listeners = plan.listen.as_ref();
+    let listeners = listeners.map_or(0, |listen| u64::from(listen.clients));
+    descriptors_for(
+        share.of_first(connections) + share.of_first(background) + share.of_first(listeners),
+    )
 }
 
 /// Checks that there are enough descriptors for this number of connections.

@@ -76,7 +76,13 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<MachineCheck> {
     };
     let clients = profile.clients.iter().map(|row| f64::from(row.clients));
     let clients: f64 = clients.sum();
-    let connections = connections.map(|connections| connections + clients);
+    let listeners = profile.listeners.as_ref();
+    let listeners = listeners.map(|listeners| f64::from(listeners.clients));
+    // Listeners stay connected, however many users are running.
+    let connections = match (connections, listeners) {
+        (None, listeners) => listeners,
+        (Some(users), listeners) => Some(users + clients + listeners.unwrap_or(0.0)),
+    };
     let mut checks = Vec::new();
     if profile.users.is_none() {
         checks.push(cores(requests, host.cpus.unwrap_or(1)));

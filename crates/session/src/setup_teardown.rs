@@ -87,6 +87,7 @@ impl Own<'_> {
         alone.work = vec![scenario].into();
         alone.load = Load::Once;
         alone.background = None;
+        alone.listen = None;
         let handler = signals::hear(&self.stop, "nothing was measured".into(), self.sink);
         if let Err(error) = &handler {
             self.sink.warning(&format_args!(

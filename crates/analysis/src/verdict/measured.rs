@@ -90,9 +90,13 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
     }
     if matches!(criterion.metric, Metric::Messages(_)) {
         let mut labels = run.labels.iter();
-        let has_clients = labels.any(|label| label.group == LabelGroup::Mqtt);
-        return (!has_clients)
-            .then(|| "it counts messages of MQTT clients, but this run has none".into());
+        let has_clients =
+            labels.any(|label| label.group == LabelGroup::Mqtt || messages::is_delivery(label));
+        if !has_clients {
+            return Some("it counts messages of MQTT clients, but this run has none".into());
+        }
+        // Without a label, they are counted for the whole run.
+        criterion.of.as_ref()?;
     }
     let cause = CriterionScope::new(run, criterion, 0).err()?;
     let known: Vec<&str> = if criterion.phase.is_some() && cause.contains("phase") {
@@ -247,9 +251,17 @@ impl<'a> CriterionScope<'a> {
     }
 
     fn messages(&self, fate: MessageFate, criterion: &Criterion) -> Result<Measured, String> {
-        if !self.is_whole_run() {
+        let is_delivery = |id: &LabelId| {
+            let mut labels = self.run.labels.iter();
+            labels.any(|label| label.id == *id && messages::is_delivery(label))
+        };
+        let is_of_deliveries = self
+            .labels
+            .as_ref()
+            .is_none_or(|labels| labels.iter().all(is_delivery));
+        if !is_of_deliveries || self.phases.is_some() || self.window.is_some() {
             return Err(
-                "messages are counted for the whole run, not per label, per phase or in a steady state"
+                "messages are counted for the whole run: use `of` only with a label of deliveries, and no `in`"
                     .into(),
             );
         }

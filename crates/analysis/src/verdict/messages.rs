@@ -1,5 +1,6 @@
-//! Measures criteria on MQTT messages from the clients' final counts.
+//! Measures criteria on messages of MQTT clients and listeners from their final counts.
 
+use measure::{Label, label::LabelGroup};
 use plan::{Criterion, criteria::MessageFate};
 use record::Run;
 
@@ -15,6 +16,12 @@ pub(super) struct MessageCounts {
     expected_of_unknown: u64,
     received: u64,
     again: u64,
+}
+
+/// Whether a label counts deliveries: those of MQTT subscribers, or of WebSocket listeners.
+pub(super) fn is_delivery(label: &Label) -> bool {
+    let is_push = || label.name.split(' ').next() == Some(plan::listen::PUSH);
+    label.group == LabelGroup::Custom && (label.name == plan::mqtt::DELIVERY || is_push())
 }
 
 pub(super) fn counts(run: &Run) -> MessageCounts {
@@ -42,11 +49,9 @@ impl MessageCounts {
         criterion: &Criterion,
     ) -> Result<(u64, u64), String> {
         if !self.is_reported {
-            return Err(
-                "the MQTT clients did not report their results at the end of the run".into(),
-            );
+            return Err("the clients did not report their results at the end of the run".into());
         }
-        let deliveries = "deliveries are counted only if subscribers in the same run receive messages with a message header";
+        let deliveries = "no deliveries were expected: the receivers must be in the same run, and the messages must have a message header or a stamp";
         match fate {
             MessageFate::Unknown => Ok((self.unknown, self.due)),
             MessageFate::Duplicates if self.received > 0 => Ok((self.again, self.received)),

@@ -1,13 +1,24 @@
-//! What mocks and background MQTT clients found during a run.
+//! What mocks, background MQTT clients and listeners found during a run.
 
 use plan::mocks::MockAddress;
 use session::{FinishedRun, mock_process};
 
 use crate::{log, messages};
 
-/// Adds the results of mocks and background MQTT clients to the record.
-pub(super) fn record_findings(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool) {
-    if places.is_empty() && !has_beside {
+/// Which clients of a plan found something, in addition to its scenarios.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OtherClients {
+    pub mqtt: bool,
+    pub listeners: bool,
+}
+
+/// Adds the results of mocks, background MQTT clients and listeners to the record.
+pub(super) fn record_findings(
+    ended: &mut FinishedRun,
+    places: &[MockAddress],
+    clients: OtherClients,
+) {
+    if places.is_empty() && !clients.mqtt && !clients.listeners {
         return;
     }
     let (mut sentences, mut document) = (Vec::new(), serde_json::json!({}));
@@ -17,9 +28,14 @@ pub(super) fn record_findings(ended: &mut FinishedRun, places: &[MockAddress], h
             Err(reason) => not_in_the_record("the mocks served", &reason),
         }
     }
-    if let Some((ledger, counts)) = messages::found(ended, has_beside) {
+    if let Some((ledger, counts)) = messages::found(ended, clients.mqtt) {
         sentences.extend(ledger);
         document["mqtt"] = counts;
+    }
+    if clients.listeners {
+        let (ledger, counts) = messages::found_by_listeners(&ended.run);
+        sentences.extend(ledger);
+        document["listeners"] = counts;
     }
     if let Err(reason) = ended.run.write_findings(&sentences, &document) {
         not_in_the_record("was found during the load", &reason);

@@ -120,7 +120,11 @@ impl<const N: usize> IntegerSearch<N> {
                     self.missing -= 1;
                 }
             }
-            return if self.missing == 0 { Err(NotJson) } else { Ok(()) };
+            return if self.missing == 0 {
+                Err(NotJson)
+            } else {
+                Ok(())
+            };
         }
         match json.peek() {
             Some(b'{') => json.object(|member, json| {
@@ -136,10 +140,7 @@ impl<const N: usize> IntegerSearch<N> {
     }
 }
 
-fn enter<const N: usize>(
-    rests: Rests<'_, N>,
-    within: impl Fn(&PathStep) -> bool,
-) -> Rests<'_, N> {
+fn enter<const N: usize>(rests: Rests<'_, N>, within: impl Fn(&PathStep) -> bool) -> Rests<'_, N> {
     rests.map(|rest| {
         let (first, rest) = rest?.split_first()?;
         within(first).then_some(rest)

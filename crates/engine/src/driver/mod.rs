@@ -2,6 +2,7 @@
 
 mod adjustable;
 pub mod batch;
+pub(crate) mod listen;
 pub mod scenario;
 pub mod setup;
 mod takeover;

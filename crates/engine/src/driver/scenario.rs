@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     program::Program,
+    publications::{Publications, Publishers},
     user::{self, Env, IterationStart, UserIo, hook::Hooks, script::ScriptHost},
 };
 use worker::{
@@ -44,6 +45,8 @@ pub struct ScenarioDriver {
     pub settings: HttpClientConfig,
     /// Hooks of the front end for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
+    /// Publications of the run. `None` if no listeners receive them.
+    pub publications: Option<Arc<Publications>>,
 }
 
 impl Driver for ScenarioDriver {
@@ -54,14 +57,21 @@ impl Driver for ScenarioDriver {
                 return;
             };
             let client = Rc::new(Client::new(&worker, self.settings));
+            let publishers = self
+                .publications
+                .map(|publications| Rc::new(Publishers::new(&worker, publications)));
             let env = Env {
                 worker,
                 client,
                 program: self.program,
                 hook: hooks.and_then(Hooks::hook).map(RefCell::new),
                 script,
+                publishers: publishers.clone(),
             };
             run(Rc::new(env)).await;
+            if let Some(publishers) = publishers {
+                publishers.finish();
+            }
         })
     }
 }

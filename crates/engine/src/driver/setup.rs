@@ -55,6 +55,7 @@ impl Driver for SetupDriver {
                 // The front end's hooks receive only the load, not setup or teardown.
                 hook: None,
                 script,
+                publishers: None,
             };
             let outcome = {
                 let mut flow = std::pin::pin!(user::once(&env, &state));

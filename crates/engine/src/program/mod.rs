@@ -8,6 +8,7 @@ mod change;
 mod head_template;
 mod interest;
 mod known;
+mod listen;
 mod multipart;
 mod request;
 mod sizes;
@@ -36,6 +37,7 @@ use serde_json::{Map, Value};
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, ContentRules, PathSource};
 pub use change::RequestChange;
 pub use interest::{HookInterest, Interest};
+pub use listen::CompiledListen;
 pub use request::RequestStep;
 pub use sizes::sizes;
 pub use socketio::SessionStep;
@@ -49,6 +51,8 @@ use codec::{Origin, content::Unpacking};
 pub struct Program {
     /// Scenarios in plan order.
     pub scenarios: Vec<CompiledScenario>,
+    /// Listeners that receive what the scenarios publish.
+    pub listen: Option<CompiledListen>,
     /// Request steps of all scenarios.
     pub requests: Vec<RequestStep>,
     /// Steps on WebSocket connections of all scenarios.
@@ -230,6 +234,7 @@ impl Program {
             problems: Vec::new(),
         };
         let scenarios = compiler.scenarios();
+        let listen = compiler.listen();
         problems.append(&mut compiler.problems);
         if !problems.is_empty() {
             return Err(problems);
@@ -242,6 +247,7 @@ impl Program {
         constants.extend(own);
         Ok(Program {
             scenarios,
+            listen,
             requests: compiler.requests,
             messages: compiler.messages,
             session_steps: compiler.session_steps,
@@ -265,7 +271,7 @@ impl Program {
             target: plan.target.expose().clone(),
             // Every use of a variable's name is in the strings of the scenarios.
             uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)
-                || serde_json::to_string(&plan.scenarios())
+                || serde_json::to_string(&plan.scenarios_and_opening().collect::<Vec<_>>())
                     .is_ok_and(|text| text.contains("$uuid")),
             without_excerpts: plan.omit_excerpts,
             secret_variables: plan.secret_variables.clone(),

@@ -5,6 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use measure::LabelId;
 use plan::{
     HttpVersion, Plan, Problem,
+    listen::uses_stamp,
     rng::{Purpose, Rng},
     scenario::{PairValues, Request, RequestBody},
     template::Template,
@@ -48,6 +49,8 @@ pub struct RequestStep {
     pub want: Want,
     /// How the response is read if it should be a stream.
     pub stream: Option<Arc<StreamRules>>,
+    /// Whether the request publishes a message that listeners recognize.
+    pub publishes: bool,
     /// Captures and checks.
     pub content: ContentRules,
     /// Name of the step, if it has one.
@@ -85,6 +88,7 @@ impl RequestStep {
             head_template: None,
             goes_to_target: goes_to_target(&spec.url),
             want: want(spec, looks),
+            publishes: uses_stamp(spec),
             content,
             name: spec
                 .name

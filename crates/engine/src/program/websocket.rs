@@ -3,6 +3,7 @@
 use measure::LabelId;
 use plan::{
     Problem,
+    listen::uses_stamp,
     template::Template,
     websocket::{MessageExpectation, WebSocketAction, WebSocketStep},
 };
@@ -25,6 +26,8 @@ pub struct MessageStep {
     pub expected: Option<ExpectedMessage>,
     /// Whether the step reads the number of the message.
     pub uses_sequence: bool,
+    /// Whether the step publishes a message that listeners recognize.
+    pub publishes: bool,
 }
 
 /// A compiled expectation.
@@ -59,6 +62,7 @@ impl MessageStep {
             expected,
             // All uses of a variable's name are in the strings of the step.
             uses_sequence: serde_json::to_string(spec).is_ok_and(|text| text.contains(SEQUENCE)),
+            publishes: payload.is_some_and(uses_stamp),
             spec: spec.clone(),
         })
     }

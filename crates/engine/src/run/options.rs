@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use measure::{Labels, accumulator::Accumulator};
 use plan::{Schedule, Share};
 
-use crate::{driver::Driver, user::hook::Hooks};
+use crate::{driver::Driver, publications::Publications, user::hook::Hooks};
 use worker::{
     client::{HttpClientConfig, hosts::Allow},
     lease::Lease,
@@ -49,6 +49,8 @@ pub struct DriverContext {
     pub schedule: Schedule,
     /// Whether this process has arrivals.
     pub arrives: bool,
+    /// Publications of the run. `None` if there are no listeners.
+    pub publications: Option<Arc<Publications>>,
 }
 
 /// Default pacing slack, in nanoseconds. It is much shorter than network delays and much longer

@@ -8,6 +8,7 @@ use worker::{
 };
 
 use super::{User, operation::Operation};
+use crate::publications::PublicationFate;
 
 /// What a step on a connection measured.
 #[derive(Debug, Default)]
@@ -25,6 +26,17 @@ pub(super) struct Messages {
     pub sent: Option<String>,
     /// The beginning of the last message, whether a step waited for it or not.
     pub last: Vec<u8>,
+}
+
+impl Messages {
+    /// Returns what became of the message that the step published. `None` if nothing was sent.
+    pub fn fate(&self, ended: RequestOutcome) -> Option<PublicationFate> {
+        let is_sent = self.bytes_out > 0 || ended == RequestOutcome::Ok;
+        if is_sent {
+            return Some(PublicationFate::Sent);
+        }
+        self.first_write_ns.map(|_| PublicationFate::Unknown)
+    }
 }
 
 impl User<'_> {

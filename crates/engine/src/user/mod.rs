@@ -11,9 +11,11 @@ mod goodput;
 mod groups;
 pub mod hook;
 mod judge;
+mod listener;
 mod messages;
 mod ongoing;
 mod operation;
+mod publish;
 mod request;
 pub mod script;
 mod socketio;
@@ -37,12 +39,16 @@ use plan::{
 use query::Scope;
 use serde_json::{Map, Value};
 
-use crate::program::{Enter, Op, Program};
+use crate::{
+    program::{Enter, Op, Program},
+    publications::{PublisherLease, Publishers},
+};
 use abort::IterationAbort;
 pub use capture::Inspection;
 use codec::cookies::Jar;
 use groups::OpenGroup;
 use hook::WorkerHook;
+pub(crate) use listener::open_listener;
 use script::{ScriptCall, ScriptHost};
 pub use vars::{Vars, uuid};
 use websocket::OpenSockets;
@@ -77,6 +83,8 @@ pub struct Env {
     pub hook: WorkerHook,
     /// The worker's instance of the script. `None` if the plan has no script.
     pub script: Option<Rc<dyn ScriptHost>>,
+    /// The worker's publishers. `None` if no listeners receive what steps publish.
+    pub publishers: Option<Rc<Publishers>>,
 }
 
 /// The connections and waits of a user, which are kept between iterations in a closed model. The
@@ -92,6 +100,14 @@ pub struct UserIo {
 }
 
 impl UserIo {
+    /// Creates the connections and waits of a user with this limit.
+    pub(crate) fn with_limit(limit: Rc<Limit>) -> UserIo {
+        UserIo {
+            limit,
+            ..UserIo::default()
+        }
+    }
+
     fn with_pool(pool: Rc<ConnectionPool>) -> UserIo {
         UserIo {
             pool,
@@ -114,6 +130,8 @@ struct User<'a> {
     program: &'a Program,
     hook: &'a WorkerHook,
     script: &'a Option<Rc<dyn ScriptHost>>,
+    publishers: Option<&'a Rc<Publishers>>,
+    publisher: PublisherLease,
     scenario: usize,
     io: &'a UserIo,
     vars: Vars<'a>,
@@ -275,6 +293,8 @@ impl<'a> User<'a> {
             program,
             hook: &env.hook,
             script: &env.script,
+            publishers: env.publishers.as_ref(),
+            publisher: PublisherLease::default(),
             scenario: start.scenario,
             io,
             vars: Vars::new(program, start.number),

@@ -12,6 +12,7 @@ use super::{
     judge::{StepResponse, report_response},
     ongoing::Ongoing,
     operation::Operation,
+    publish,
     script::ScriptCall,
     vars::Vars,
 };
@@ -43,6 +44,7 @@ impl User<'_> {
             change = self.call_script(call).await?.change;
         }
         let operation = self.begin(step.label)?;
+        let stamp = self.stamp(step.publishes, operation);
         let Operation {
             intended,
             started_ns: started,
@@ -87,6 +89,8 @@ impl User<'_> {
         };
         let (ended, result) = self.judge(&mut ongoing, result, early);
         self.book(&ongoing, ended, &result, drawn_from);
+        let fate = publish::fate_of_request(&ongoing.exchange, ended);
+        self.published(stamp, operation, fate);
         if let Some((mut witness, url)) = witness {
             witness.record(&ongoing, url, ended, &result);
         }

@@ -94,7 +94,7 @@ impl OpenSockets {
         }
     }
 
-    fn take(&self, name: &str) -> Option<WebSocket> {
+    pub(super) fn take(&self, name: &str) -> Option<WebSocket> {
         let mut open = self.open.borrow_mut();
         let at = open.iter().position(|(known, _)| known == name)?;
         Some(open.swap_remove(at).1)
@@ -177,6 +177,7 @@ impl User<'_> {
             .as_ref()
             .and_then(|expected| expected.within_ns);
         self.limit(operation, limit_ns);
+        let stamp = self.stamp(step.publishes, operation);
         let mut messages = Messages::default();
         let result = match self.io.sockets.take(&step.spec.connection) {
             None => Err(Fault::WebSocket(WebSocketFault::NotConnected)),
@@ -209,6 +210,7 @@ impl User<'_> {
         };
         let verb = step.spec.verb().unwrap_or_default();
         self.record_messages((verb, &step.spec.label), operation, &messages, ended);
+        self.published(stamp, operation, messages.fate(ended));
         self.worker.run_due(messages.done_ns);
         result
     }

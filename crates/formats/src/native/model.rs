@@ -20,6 +20,7 @@ pub const PLAN: &[&str] = &[
     "criteria",
     "stop",
     "mqtt",
+    "listen",
     "server",
     "mocks",
     "assume",
@@ -200,6 +201,21 @@ pub const WEBSOCKET: &[&str] = &[
     "deflate",
     "capture",
 ];
+pub const LISTEN: &[&str] = &[
+    "clients",
+    "connect-rate",
+    "open",
+    "name",
+    "headers",
+    "query",
+    "subprotocols",
+    "deflate",
+    "send",
+    "expect",
+    "push",
+    "grace",
+];
+pub const PUSH: &[&str] = &["sent", "from", "sequence"];
 pub const WEBSOCKET_SEND: &[&str] = &["json", "text"];
 pub const WEBSOCKET_EXPECT: &[&str] = &[
     "json", "text", "regexp", "flags", "count", "within", "capture",

@@ -3,6 +3,7 @@
 
 mod campaign;
 mod content;
+mod listen;
 mod mqtt;
 mod requests;
 mod socketio;
@@ -105,6 +106,7 @@ fn definitions() -> Value {
     });
     steps::definitions(&mut all);
     websocket::definitions(&mut all);
+    listen::definitions(&mut all);
     socketio::definitions(&mut all);
     for (name, definition) in mocks::schema::definitions() {
         all[name] = definition;
@@ -194,6 +196,10 @@ fn plan(key: &str) -> Value {
         "mqtt" => named(
             "Clients that publish and subscribe alongside the scenarios",
             "mqtt",
+        ),
+        "listen" => named(
+            "WebSocket clients that receive what the scenarios publish",
+            "listen",
         ),
         "server" => {
             json!({ "type": "object", "additionalProperties": reference("source"), "description": "Server metrics, sampled once a second: names and their sources" })

@@ -1,6 +1,7 @@
 mod campaign;
 mod detect;
 mod flows;
+mod listen;
 mod mocks;
 mod mqtt;
 mod native;

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use engine::run::BackgroundWork;
+use measure::accumulator::NamedCounts;
 use plan::Plan;
 use record::Run;
 use session::inputs;
 
-use crate::{accumulator::MqttAccumulator, print, run};
+use crate::{print, run};
 
 #[must_use]
 pub fn any_stamp() -> u32 {
@@ -39,7 +40,7 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
     Some(BackgroundWork {
         driver,
         workers: run::workers(None, Some(peak), &background.mqtt),
-        frontend: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
+        frontend: Some(Arc::new(|| Box::new(NamedCounts::default()))),
     })
 }
 

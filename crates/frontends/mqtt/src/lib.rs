@@ -1,10 +1,9 @@
 //! Front end for MQTT: `loadline mqtt conn|pub|sub` with emqtt-bench's options. [`read`] creates
-//! plans, [`background`] runs clients alongside scenarios, [`MqttAccumulator`] keeps counts, and
-//! [`print`] formats them.
+//! plans, [`background`] runs clients alongside scenarios, and [`print`] formats their
+//! counts.
 
 #![forbid(unsafe_code)]
 
-mod accumulator;
 pub mod background;
 mod files;
 mod ignored_options;
@@ -18,7 +17,6 @@ use plan::Plan;
 use record::Run;
 use session::{FrontEnd, FrontEndInfo, SharedMessageSink};
 
-pub use accumulator::MqttAccumulator;
 pub use read::{named_phase, open_load, plan_for};
 pub use run::{RunPrinter, driver_counts, not_a_command, ready};
 

@@ -160,36 +160,7 @@ fn never_due(reported: &Tally) -> String {
 }
 
 fn deliveries(run: &Run, reported: &Tally) -> String {
-    let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
-    let (expected, received) = (of("expected"), of("received"));
-    let came = format!(
-        "{} duplicates, {} out of order",
-        count(of("again")),
-        count(of("late"))
-    );
-    let mut out = if is_whole(run) {
-        let most = expected.saturating_sub(received);
-        let least = most.saturating_sub(of("expected_of_unknown"));
-        let lost = if least == most {
-            format!("{} lost", count(most))
-        } else {
-            format!(
-                "{} to {} lost (inexact because messages are unknown)",
-                count(least),
-                count(most)
-            )
-        };
-        format!(
-            "deliveries: {} expected, {} received, {lost}, {came}\n",
-            count(expected),
-            count(received),
-        )
-    } else {
-        format!(
-            "deliveries: {} received, {came}; for some clients the number of lost deliveries is unknown\n",
-            count(received)
-        )
-    };
+    let mut out = report::deliveries::text(reported, is_whole(run)) + "\n";
     if let Some(line) = clocks(run) {
         out.push_str(&line);
         out.push('\n');

@@ -11,6 +11,7 @@ use clap::Parser;
 use engine::EngineOptions;
 use measure::{
     Interval, TimeKind,
+    accumulator::NamedCounts,
     label::{LabelGroup, Role},
     summary::KindTimes,
     summary::Quantile,
@@ -24,7 +25,7 @@ use session::{
 };
 use worker::OutputLine;
 
-use crate::{accumulator::MqttAccumulator, ignored_options, print, read::MqttCommand, unsupported};
+use crate::{ignored_options, print, read::MqttCommand, unsupported};
 
 const PER_WORKER: f64 = 150_000.0;
 
@@ -101,7 +102,7 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
         drain_ns: Some(common.drain_ns()?),
         pacing_slack_ns: session::pacing::from_flag(common.pacing_slack.as_deref())?,
         sources: common.sources(),
-        frontend: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
+        frontend: Some(Arc::new(|| Box::new(NamedCounts::default()))),
         driver: Some(driver),
         ..EngineOptions::default()
     };

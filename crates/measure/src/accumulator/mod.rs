@@ -5,12 +5,14 @@
 
 mod counts;
 mod event;
+mod named_counts;
 mod sketch;
 
 use std::collections::BTreeMap;
 
 pub use counts::{Cells, ValueCounts};
 pub use event::{Event, KeptReason, Loss, Opening, Reason};
+pub use named_counts::NamedCounts;
 pub use sketch::Sketch;
 
 /// Counts events. Each worker has its own accumulator.

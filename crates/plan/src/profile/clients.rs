@@ -1,8 +1,8 @@
-//! Background MQTT clients in a load profile.
+//! Background MQTT clients and listeners in a load profile.
 
 use serde::Serialize;
 
-use crate::{Plan, background::Publications};
+use crate::{Plan, background::Publications, units::SECOND};
 
 /// A group of MQTT clients in the profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +19,36 @@ pub struct ClientsRow {
     pub per_second: Option<f64>,
     /// Number of messages. `None` if the group only receives.
     pub messages: Option<u64>,
+}
+
+/// The listeners in the profile.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListenersRow {
+    /// Number of connections, which is also the number of descriptors and of source ports.
+    pub clients: u32,
+    /// Connects per second.
+    pub connects_per_second: f64,
+    /// Start of the load, in nanoseconds of the run.
+    pub load_starts_ns: u64,
+    /// Deliveries per second at the highest arrival rate. `None` in a closed load.
+    pub deliveries_per_second: Option<f64>,
+    /// Memory of the connections in bytes, without TLS and compression, and without the kernel's.
+    pub memory: u64,
+}
+
+/// Measured memory of a listener in bytes, rounded up.
+const LISTENER_BYTES: u64 = 4 << 10;
+
+pub(super) fn listeners(plan: &Plan) -> Option<ListenersRow> {
+    let listen = plan.listen.as_ref()?;
+    let clients = f64::from(listen.clients);
+    Some(ListenersRow {
+        clients: listen.clients,
+        connects_per_second: SECOND as f64 / listen.connect_every_ns.max(1) as f64,
+        load_starts_ns: listen.ready_ns(),
+        deliveries_per_second: plan.peak_publications().map(|rate| rate * clients),
+        memory: u64::from(listen.clients) * LISTENER_BYTES,
+    })
 }
 
 pub(super) fn rows(plan: &Plan, seed: u64) -> Vec<ClientsRow> {

@@ -12,7 +12,7 @@ mod journey;
 use serde::Serialize;
 
 use crate::{Load, Plan, RowOrder, units::SECOND, volume};
-pub use clients::ClientsRow;
+pub use clients::{ClientsRow, ListenersRow};
 use columns::RateColumn;
 use journey::Journey;
 
@@ -83,6 +83,9 @@ pub struct Profile {
     /// Groups of background MQTT clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientsRow>,
+    /// Listeners on WebSocket connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listeners: Option<ListenersRow>,
     /// Assumptions that the figures are based on.
     pub assumed: Assumed,
 }
@@ -237,6 +240,7 @@ impl Profile {
             is_known: journeys.iter().all(|journey| journey.is_known),
             tables: tables(plan, arrivals),
             clients: clients::rows(plan, seed),
+            listeners: clients::listeners(plan),
             columns,
             columns_omitted,
             endpoints,

@@ -180,7 +180,7 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     {
         hosts.push((background.mqtt.host.to_ascii_lowercase(), None));
     }
-    let scenarios = plan.scenarios().iter();
+    let scenarios = plan.scenarios_and_opening();
     let scenarios = scenarios.chain(&plan.setup).chain(&plan.teardown);
     for scenario in scenarios {
         for request in scenario.requests() {

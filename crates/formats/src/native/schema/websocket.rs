@@ -10,7 +10,7 @@ pub(super) fn definitions(all: &mut Value) {
     all["expected-message"] = json!({ "anyOf": [{ "type": "string" }, object(model::WEBSOCKET_EXPECT, expected, &[])], "description": "A text that the message contains, or conditions" });
 }
 
-fn step(key: &str) -> Value {
+pub(super) fn step(key: &str) -> Value {
     match key {
         "connect" => string("Opens a connection: a path appended to the target, or a ws:// URL"),
         "send" => named("Sends a message", "message"),

@@ -5,6 +5,7 @@ mod calls;
 mod capture;
 mod flow;
 mod http;
+mod listen;
 mod load;
 mod mqtt;
 mod multipart;
@@ -65,6 +66,8 @@ struct Translator<'a> {
     is_beside_load: bool,
     /// Whether the plan has a script, whose functions may set any variable.
     has_script: bool,
+    /// Whether listeners receive what steps publish.
+    publishes: bool,
 }
 
 pub(super) fn translate(
@@ -99,6 +102,7 @@ pub(super) fn translate(
         socketio_namespace: String::new(),
         is_beside_load: false,
         has_script: false,
+        publishes: false,
     };
     t.plan(root)
 }
@@ -180,8 +184,10 @@ impl Translator<'_> {
         self.given.extend(self.templates.sets.iter().cloned());
         let before = self.aside(root, "setup");
         self.given.extend(self.templates.sets.iter().cloned());
+        let listen = self.listen(root);
         let scenarios = self.scenarios(root);
         let after = self.aside(root, "teardown");
+        self.publishes = root.get(listen::KEY).is_some();
         let variables = self.all_variables(constants, &payloads);
         let mut plan = Plan::new(
             name.unwrap_or(file_name),
@@ -204,15 +210,21 @@ impl Translator<'_> {
         plan.server = self.server(root.get("server"));
         plan.secrets.extend(passwords(background.as_ref()));
         plan.background = background.filter(|_| !self.inputs.solo);
+        plan.listen = listen.filter(|_| !self.inputs.solo);
+        plan.add_connect_phase();
         self.judged_together(&plan);
         plan.assumed = self.assumed(root.get("assume"));
         plan.files = vec![path.display().to_string()];
         plan.allow_hosts = self.allowed_hosts(root.get("allow-hosts"));
+        self.secrets(root, &mut plan);
+        Some(plan)
+    }
+
+    fn secrets(&mut self, root: &Node, plan: &mut Plan) {
         let mut names = self.texts(root.get("secrets"), "secrets");
         names.extend(self.inputs.secrets.iter().cloned());
         let environment = secrets::KnownSecrets::environment(self.inputs, &self.env_used);
-        secrets::collect(&mut plan, secrets::KnownSecrets { names, environment });
-        Some(plan)
+        secrets::collect(plan, secrets::KnownSecrets { names, environment });
     }
 
     fn omits_excerpts(&mut self, root: &Node) -> bool {
@@ -403,9 +415,16 @@ impl Translator<'_> {
     }
 
     fn judged_together(&mut self, plan: &Plan) {
-        if plan.background.is_none() {
-            return;
-        }
+        let mixed = match (&plan.background, &plan.listen) {
+            (None, None) => return,
+            (Some(_), _) => {
+                "requests and MQTT operations: use `of \"GET *\"` or `of \"PUBLISH *\"`".to_owned()
+            }
+            (None, Some(listen)) => format!(
+                "requests of scenarios and connects of listeners: use `of`, for example `of \"{}\"`",
+                listen.connect_label()
+            ),
+        };
         let of_all = |criterion: &&Criterion| {
             let is_time =
                 matches!(&criterion.metric, Metric::Time(span, _) if !span.spans_requests());
@@ -414,10 +433,7 @@ impl Translator<'_> {
         };
         let rules = plan.stop.iter().map(|rule| &rule.when);
         for criterion in plan.criteria.iter().chain(rules).filter(of_all) {
-            let text = format!(
-                "`{}` would mix requests and MQTT operations: use `of \"GET *\"` or `of \"PUBLISH *\"`",
-                criterion.text
-            );
+            let text = format!("`{}` would mix {mixed}", criterion.text);
             self.findings.notes.push(plan::Note {
                 at: criterion.at.clone(),
                 text,

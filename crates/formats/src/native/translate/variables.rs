@@ -109,13 +109,18 @@ impl Translator<'_> {
                 .cloned(),
         );
         known.extend(BUILT_IN.iter().map(|name| (*name).to_owned()));
+        if self.publishes {
+            known.extend(plan::listen::STAMP.iter().map(|name| (*name).to_owned()));
+        }
         let of_functions = |name: &str| self.has_script && !name.starts_with('$');
         let unset = of_steps.unset(&known).into_iter();
         for UnsetVariable { name, mark, hint } in unset.filter(|unset| !of_functions(&unset.name)) {
-            self.findings.problem(
-                mark,
-                format!("`{name}` is never set: add it to `variables`, or capture it first{hint}"),
-            );
+            let text = if plan::listen::STAMP.contains(&name.as_str()) {
+                format!("`{name}` needs listeners that receive the message: add `listen`")
+            } else {
+                format!("`{name}` is never set: add it to `variables`, or capture it first{hint}")
+            };
+            self.findings.problem(mark, text);
         }
         for (key, aside) in &asides {
             let unset = aside.unset(&known).into_iter();

@@ -99,7 +99,12 @@ impl Translator<'_> {
         }
     }
 
-    fn connect(&mut self, entry: &Entry, url: &Node, connection: String) -> Option<Step> {
+    pub(super) fn connect(
+        &mut self,
+        entry: &Entry,
+        url: &Node,
+        connection: String,
+    ) -> Option<Step> {
         let node = &entry.value;
         let url_text = read::text(url, "connect", self.findings)?;
         let starts = ["/", "ws://", "wss://", "http://", "https://", "{{"];
@@ -172,7 +177,7 @@ impl Translator<'_> {
     }
 
     /// Reads what is sent: a text, `{ text: … }` or `{ json: … }`.
-    fn message(&mut self, node: &Node) -> Option<Template> {
+    pub(super) fn message(&mut self, node: &Node) -> Option<Template> {
         if !node.is_map() {
             return Some(self.template(node));
         }
@@ -187,7 +192,7 @@ impl Translator<'_> {
         }
     }
 
-    fn expectation(&mut self, node: &Node) -> MessageExpectation {
+    pub(super) fn expectation(&mut self, node: &Node) -> MessageExpectation {
         if !node.is_map() {
             let text = self.template(node);
             return MessageExpectation {

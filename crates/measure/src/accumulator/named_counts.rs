@@ -1,13 +1,14 @@
-//! Stores the driver's final counts by name.
+//! Counts that a driver reports by name.
 
-use measure::accumulator::{Accumulator, Event, Tally};
+use super::{Accumulator, Event, Tally};
 
+/// Adds up the values of [`Event::Custom`] by name.
 #[derive(Debug, Default)]
-pub struct MqttAccumulator {
+pub struct NamedCounts {
     tally: Tally,
 }
 
-impl Accumulator for MqttAccumulator {
+impl Accumulator for NamedCounts {
     fn event(&mut self, _: u64, event: &Event<'_>) {
         if let Event::Custom { name, value } = event {
             let counter = self.tally.counters.entry((*name).to_owned());

@@ -1,0 +1,276 @@
+//! Messages that publishing steps sent, for the listeners that receive them.
+//!
+//! Each worker keeps its own list, and hands it over when its users have finished. A message is
+//! identified by its publisher and its number.
+
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    rc::Rc,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
+    },
+};
+
+use worker::{Worker, WorkerPosition};
+
+/// Number of bits of a publisher's number. The number of the run precedes them, so that the whole
+/// is below 2^53 and survives servers that read numbers as floating point.
+const PUBLISHER_BITS: u32 = 20;
+/// Time after which a publisher's number is used by another user. Messages of both can no longer
+/// overtake each other.
+const REST_NS: u64 = 1_000_000_000;
+
+/// What became of a published message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublicationFate {
+    /// The server accepted the message, or the operating system did if there is no response.
+    Sent,
+    /// The message was sent at least in part, and its response is missing.
+    Unknown,
+    /// The server refused the message.
+    Refused,
+}
+
+/// A message that a step published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Publication {
+    /// Number of the publisher.
+    pub publisher: u32,
+    /// Number of the message of its publisher, from 0.
+    pub message: u64,
+    /// When the worker started the operation, in nanoseconds of the run.
+    pub at_ns: u64,
+    /// What became of it.
+    pub fate: PublicationFate,
+}
+
+/// Publications of all workers of a run.
+#[derive(Debug)]
+pub struct Publications {
+    /// Number that distinguishes the run from earlier ones.
+    run: u32,
+    workers: usize,
+    finished: AtomicUsize,
+    /// Number of publishers so far.
+    publishers: AtomicU32,
+    all: Mutex<Vec<Publication>>,
+}
+
+impl Publications {
+    /// Creates an empty list for this number of publishing workers. `random` distinguishes runs.
+    #[must_use]
+    pub fn new(random: u64, workers: usize) -> Publications {
+        Publications {
+            run: (random ^ (random >> 32)) as u32,
+            workers,
+            finished: AtomicUsize::new(0),
+            publishers: AtomicU32::new(0),
+            all: Mutex::default(),
+        }
+    }
+
+    /// Whether all publishing workers have handed over their lists.
+    #[must_use]
+    pub fn are_complete(&self) -> bool {
+        self.finished.load(Ordering::Acquire) >= self.workers
+    }
+
+    /// Returns the publications that were handed over, in the order of their times.
+    #[must_use]
+    pub fn sorted(&self) -> Vec<Publication> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = all.clone();
+        all.sort_unstable_by_key(|one| one.at_ns);
+        all
+    }
+
+    /// Returns the value of `$sender` for a publisher.
+    #[must_use]
+    pub fn sender(&self, publisher: u32) -> u64 {
+        (u64::from(self.run) << PUBLISHER_BITS) | u64::from(publisher)
+    }
+
+    /// Returns the publisher with this value of `$sender`. `None` if it is not of this run.
+    #[must_use]
+    pub fn publisher(&self, sender: u64) -> Option<u32> {
+        let publisher = (sender & ((1 << PUBLISHER_BITS) - 1)) as u32;
+        let is_known = publisher < self.publishers.load(Ordering::Relaxed);
+        (sender >> PUBLISHER_BITS == u64::from(self.run) && is_known).then_some(publisher)
+    }
+
+    fn hand_over(&self, log: &mut Vec<Publication>) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.append(log);
+        self.finished.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// Publishers of one worker.
+pub struct Publishers {
+    worker: Rc<Worker>,
+    shared: Arc<Publications>,
+    position: WorkerPosition,
+    state: RefCell<PublisherState>,
+}
+
+#[derive(Default)]
+struct PublisherState {
+    /// Number of the next message of each publisher of this worker.
+    next: Vec<u64>,
+    /// Publishers without a user, and when they lost it.
+    free: VecDeque<(u64, u32)>,
+    log: Vec<Publication>,
+    is_finished: bool,
+}
+
+impl Publishers {
+    /// Creates the publishers of a worker.
+    #[must_use]
+    pub fn new(worker: &Rc<Worker>, shared: Arc<Publications>) -> Publishers {
+        Publishers {
+            worker: Rc::clone(worker),
+            shared,
+            position: worker.position(),
+            state: RefCell::default(),
+        }
+    }
+
+    /// Hands over the list of publications. Later ones are ignored.
+    pub fn finish(&self) {
+        let state = &mut *self.state.borrow_mut();
+        if !std::mem::replace(&mut state.is_finished, true) {
+            self.shared.hand_over(&mut state.log);
+        }
+    }
+
+    fn take(&self) -> u32 {
+        let now = self.worker.clock.now();
+        let state = &mut *self.state.borrow_mut();
+        let workers = self.position.workers.max(1) as u32;
+        let most = (1 << PUBLISHER_BITS) / workers;
+        let has_rested = |freed_ns: u64| now >= freed_ns.saturating_add(REST_NS);
+        if let Some((freed_ns, slot)) = state.free.front().copied()
+            && (has_rested(freed_ns) || state.next.len() as u32 >= most)
+        {
+            state.free.pop_front();
+            return slot;
+        }
+        let slot = (state.next.len() as u32).min(most - 1);
+        if slot as usize == state.next.len() {
+            state.next.push(0);
+        }
+        let publisher = self.publisher(slot);
+        self.shared
+            .publishers
+            .fetch_max(publisher + 1, Ordering::Relaxed);
+        slot
+    }
+
+    fn publisher(&self, slot: u32) -> u32 {
+        slot * self.position.workers.max(1) as u32 + self.position.index as u32
+    }
+}
+
+impl Drop for Publishers {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// The publisher that a user has during an iteration, from its first publication on. A clone has
+/// none, because the order of two branches' messages is not defined.
+#[derive(Default)]
+pub struct PublisherLease(Option<(Rc<Publishers>, u32)>);
+
+impl Clone for PublisherLease {
+    fn clone(&self) -> Self {
+        PublisherLease(None)
+    }
+}
+
+impl Drop for PublisherLease {
+    fn drop(&mut self) {
+        if let Some((publishers, slot)) = self.0.take() {
+            let now = publishers.worker.clock.now();
+            publishers.state.borrow_mut().free.push_back((now, slot));
+        }
+    }
+}
+
+/// The identity of a message that is about to be published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageStamp {
+    /// Value of `$sender`.
+    pub sender: u64,
+    /// Number of the publisher.
+    pub publisher: u32,
+    /// Number of the message of its publisher.
+    pub message: u64,
+}
+
+impl PublisherLease {
+    /// Numbers the next message of the user.
+    pub fn stamp(&mut self, publishers: &Rc<Publishers>) -> MessageStamp {
+        let (_, slot) = self
+            .0
+            .get_or_insert_with(|| (Rc::clone(publishers), publishers.take()));
+        let next = &mut publishers.state.borrow_mut().next[*slot as usize];
+        let message = *next;
+        *next += 1;
+        let publisher = publishers.publisher(*slot);
+        MessageStamp {
+            sender: publishers.shared.sender(publisher),
+            publisher,
+            message,
+        }
+    }
+
+    /// Adds a message to the list of publications.
+    pub fn published(&self, stamp: MessageStamp, at_ns: u64, fate: PublicationFate) {
+        if let Some((publishers, _)) = &self.0 {
+            publishers.state.borrow_mut().log.push(Publication {
+                publisher: stamp.publisher,
+                message: stamp.message,
+                at_ns,
+                fate,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn senders_of_other_runs_are_not_known() {
+        let (one, other) = (Publications::new(7, 1), Publications::new(8, 1));
+        one.publishers.store(3, Ordering::Relaxed);
+        other.publishers.store(3, Ordering::Relaxed);
+        assert_eq!(one.publisher(one.sender(2)), Some(2));
+        assert_eq!(one.publisher(one.sender(3)), None, "not yet in use");
+        assert_eq!(one.publisher(other.sender(2)), None);
+        assert_eq!(one.publisher(u64::MAX), None);
+        assert!(one.sender(2) < 1 << 53);
+        assert!(Publications::new(u64::MAX << 32, 1).sender(0) < 1 << 53);
+    }
+
+    #[test]
+    fn publications_are_complete_when_every_worker_has_finished() {
+        let publications = Publications::new(1, 2);
+        let one = |at_ns| Publication {
+            publisher: 0,
+            message: at_ns,
+            at_ns,
+            fate: PublicationFate::Sent,
+        };
+        publications.hand_over(&mut vec![one(5), one(9)]);
+        assert!(!publications.are_complete());
+        publications.hand_over(&mut vec![one(7)]);
+        assert!(publications.are_complete());
+        let times: Vec<u64> = publications.sorted().iter().map(|one| one.at_ns).collect();
+        assert_eq!(times, [5, 7, 9]);
+    }
+}
