@@ -21,6 +21,8 @@ pub(crate) struct ExpectedLoad {
     pub requests: Option<f64>,
     /// Users of a closed load.
     pub users: Option<u32>,
+    /// Listeners beside the scenarios, and how many of them connect per second.
+    pub listeners: Option<(u32, f64)>,
     /// Duration of the load in nanoseconds.
     pub duration_ns: u64,
     /// Whether rounds of loops are known, so that `rate` and `requests` are upper bounds.
@@ -43,6 +45,10 @@ impl ExpectedLoad {
             rate: is_open.then(|| Profile::peak(rates)),
             requests: profile.requests,
             users: profile.users,
+            listeners: plan.listen.as_ref().map(|listen| {
+                let every_s = listen.connect_every_ns as f64 / SECOND as f64;
+                (listen.clients, every_s.recip())
+            }),
             duration_ns: profile.end_ns,
             is_known: profile.is_known,
         }
@@ -70,6 +76,21 @@ impl ExpectedLoad {
                 "{users} users are above --most-users {}",
                 caps.users
             ));
+        }
+        if let Some((clients, per_second)) = self.listeners {
+            if clients > caps.users {
+                lines.push(format!(
+                    "{clients} listeners are above --most-users {}",
+                    caps.users
+                ));
+            }
+            if per_second > caps.rate * 1.000_001 {
+                lines.push(format!(
+                    "{} connections/s of listeners are above --most-rate {}/s",
+                    units::rate(per_second),
+                    units::rate(caps.rate)
+                ));
+            }
         }
         if self.duration_ns > caps.duration_ns {
             lines.push(format!(
@@ -203,10 +224,31 @@ mod tests {
             rate: Some(1.0),
             requests: Some(11.0),
             users: None,
+            listeners: None,
             duration_ns: SECOND,
             is_known: true,
         };
         assert!(load.exceeded(&most)[0].contains("--most-requests 10"));
+    }
+
+    #[test]
+    fn listeners_count_as_users() {
+        let lines = |clients: &str| {
+            let plan = plan(&format!(
+                "target: lab:chat\nload: {{ rate: 1/s, duration: 1s }}\n\
+                 listen: {{ {clients}, open: /rooms/a, push: {{ sent: $.s, from: $.f, sequence: $.n }} }}\n\
+                 steps:\n  - websocket: {{ connect: /rooms/a }}\n  \
+                 - websocket: {{ send: {{ json: {{ s: '{{{{ $intended }}}}', f: '{{{{ $sender }}}}', n: '{{{{ $message }}}}' }} }} }}\n"
+            ));
+            let profile = Profile::new(&plan, 1, Assumed::default(), &[]);
+            ExpectedLoad::new(&plan, &profile).exceeded(&LoadCaps::default())
+        };
+        assert_eq!(
+            lines("clients: 100, connect-rate: 200/s"),
+            Vec::<String>::new()
+        );
+        assert!(lines("clients: 101")[0].contains("101 listeners are above --most-users 100"));
+        assert!(lines("clients: 9, connect-rate: 500/s")[0].contains("--most-rate 200/s"));
     }
 
     #[test]
