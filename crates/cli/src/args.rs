@@ -69,7 +69,7 @@ pub enum CliCommand {
     Merge(Merge),
     /// Render Kubernetes manifests for a distributed run
     K8s(K8s),
-    /// Let an agent check plans, run tests and read results (Model Context Protocol)
+    /// Let an agent run tests and read results (MCP server)
     Mcp(Mcp),
     /// Write files with which other tools show runs
     Export(Export),

@@ -108,13 +108,14 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Run", &["run", "plan", "init", "campaign", "demo"]),
     (OTHER_TOOLS, &[]),
     ("Decide", &["find", "compare", "ab", "gate", "history"]),
-    ("Report", &["report", "list", "audit"]),
+    ("Report", &["report", "list", "audit", "export"]),
     ("Several machines", &["merge", "k8s"]),
     (
         "Tools",
         &[
             "lab",
             "mock",
+            "mcp",
             "doctor",
             "version",
             "selftest",
