@@ -65,6 +65,14 @@ def test_an_archive_does_not_read_files_that_it_lacks(loadline, server, script):
     assert "more.json: it is not in the archive" in done.stderr
 
 
+def test_an_archive_of_an_archive_is_the_same(loadline, script):
+    script.write_text("export default function () {}\n")
+    assert loadline("k6", "archive", "--compatibility-mode", "base", "-O", "one.tar", script).returncode == 0
+    assert loadline("k6", "archive", "-O", "two.tar", "one.tar").returncode == 0
+    one, two = (script.parent / name for name in ("one.tar", "two.tar"))
+    assert one.read_bytes() == two.read_bytes()
+
+
 def test_a_damaged_archive_is_refused(loadline, script):
     assert loadline("k6", "archive", script).returncode == 0
     archive = script.parent / "archive.tar"

@@ -61,11 +61,6 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     Ok(true)
 }
 
-/// Returns the options for the conductor.
-///
-/// # Errors
-///
-/// Returns an error that describes the first invalid option.
 /// Refuses a plan that cannot be divided among several processes.
 pub fn must_be_divisible(plan: &Plan) -> Result<(), CommandError> {
     match plan.listen {
@@ -74,6 +69,11 @@ pub fn must_be_divisible(plan: &Plan) -> Result<(), CommandError> {
     }
 }
 
+/// Returns the options for the conductor.
+///
+/// # Errors
+///
+/// Returns an error that describes the first invalid option.
 pub fn config(
     args: &args::RunArgs,
     plan: &Plan,

@@ -204,7 +204,7 @@ fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result
             return Ok(());
         }
     };
-    // Listeners have nothing to do with the rate of the scenarios.
+    // Listeners do not depend on the rate of the scenarios.
     match plan.listen {
         Some(_) => plan.add_connect_phase(),
         None => messages::leave_out(plan, text),

@@ -8,7 +8,8 @@ use session::FinishedRun;
 
 fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
     if let Some(listen) = &plan.listen {
-        let names = [listen.push_label(), listen.connect_label()];
+        let send = format!("SEND {}", listen.name);
+        let names = [listen.push_label(), listen.connect_label(), send];
         let of = criterion.of.as_deref().filter(|of| *of != "*");
         let is_named = of.is_some_and(|of| names.iter().any(|name| plan::criteria::fits(of, name)));
         return is_named || matches!(criterion.metric, Metric::Messages(_));

@@ -9,6 +9,14 @@ const SETTLING: &str = "settling";
 
 /// Adds time to settle and drops the file's criteria, because the search sets its own.
 pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), CommandError> {
+    // Listeners connect before the time to settle.
+    plan.remove_connect_phase();
+    make_load(plan, settle, until)?;
+    plan.add_connect_phase();
+    Ok(())
+}
+
+fn make_load(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), CommandError> {
     let settle_ns = match settle {
         "0" | "0s" => 0,
         text => units::parse_duration(text).map_err(|e| flag_error("--probe", text, &e))?,

@@ -9,7 +9,7 @@ use std::{
     rc::Rc,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, AtomicUsize, Ordering},
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -55,6 +55,8 @@ pub struct Publications {
     finished: AtomicUsize,
     /// Number of publishers so far.
     publishers: AtomicU32,
+    /// Number of messages so far by [`PublicationFate`].
+    fates: [AtomicU64; 3],
     all: Mutex<Vec<Publication>>,
 }
 
@@ -67,6 +69,7 @@ impl Publications {
             workers,
             finished: AtomicUsize::new(0),
             publishers: AtomicU32::new(0),
+            fates: Default::default(),
             all: Mutex::default(),
         }
     }
@@ -75,6 +78,12 @@ impl Publications {
     #[must_use]
     pub fn are_complete(&self) -> bool {
         self.finished.load(Ordering::Acquire) >= self.workers
+    }
+
+    /// Returns how many messages have had this fate so far.
+    #[must_use]
+    pub fn so_far(&self, fate: PublicationFate) -> u64 {
+        self.fates[fate as usize].load(Ordering::Relaxed)
     }
 
     /// Returns the publications that were handed over, in the order of their times.
@@ -228,8 +237,10 @@ impl PublisherLease {
     }
 
     /// Adds a message to the list of publications.
-    pub fn published(&self, stamp: MessageStamp, at_ns: u64, fate: PublicationFate) {
+    pub fn add_publication(&self, stamp: MessageStamp, at_ns: u64, fate: PublicationFate) {
         if let Some((publishers, _)) = &self.0 {
+            let fates = &publishers.shared.fates;
+            fates[fate as usize].fetch_add(1, Ordering::Relaxed);
             publishers.state.borrow_mut().log.push(Publication {
                 publisher: stamp.publisher,
                 message: stamp.message,

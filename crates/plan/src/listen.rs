@@ -5,14 +5,17 @@
 use serde::Serialize;
 
 use crate::{
-    Load, Phase, Plan, Problem, Scenario, Shape, UserPhase,
+    Load, Phase, Plan, Problem, Request, Scenario, Shape, Step, UserPhase,
     units::{self, SECOND},
+    websocket::WebSocketAction,
 };
 
 /// Why a plan with listeners cannot be divided.
 pub const ONE_PROCESS: &str = "listeners (`listen:`) and the messages that they receive must be in one process: run the plan on one machine";
 /// Name of the phase in which the listeners connect.
 pub const CONNECT_PHASE: &str = "connect";
+/// Why a phase of the plan cannot have this name.
+pub const CONNECT_NAME_IS_TAKEN: &str = "listen: the phase in which the listeners connect has the name `connect`: name the other phase differently";
 /// Time between the planned connect of the last listener and the start of the load.
 pub const SETTLE_NS: u64 = SECOND;
 /// Maximum time that deliveries are awaited after the last publication, by default.
@@ -84,11 +87,35 @@ impl Listen {
     }
 }
 
-/// Whether a step's serialized text uses a variable that identifies a published message.
+/// Returns how many of the variables that identify a published message some templates use.
 #[must_use]
-pub fn uses_stamp<T: Serialize>(step: &T) -> bool {
-    serde_json::to_string(step)
-        .is_ok_and(|text| STAMP.iter().any(|variable| text.contains(variable)))
+pub fn stamps_of<T: Serialize>(templates: &T) -> usize {
+    // All variables of templates are serialized in this form, and no literal text is.
+    let form = |variable: &&&str| format!(r#""variable":"{variable}""#);
+    let text = serde_json::to_string(templates).unwrap_or_default();
+    STAMP
+        .iter()
+        .filter(|variable| text.contains(&form(variable)))
+        .count()
+}
+
+/// Returns how many of these variables a request sends.
+#[must_use]
+pub fn stamps_of_request(request: &Request) -> usize {
+    let sent = (&request.query, &request.headers, &request.body);
+    stamps_of(&(&request.url, sent, &request.cookies))
+}
+
+/// Returns how many of these variables a step sends in a way that can publish.
+fn stamps_of_step(step: &Step) -> usize {
+    match step {
+        Step::Request(request) => stamps_of_request(request),
+        Step::WebSocket(step) => match &step.action {
+            WebSocketAction::Send { payload, .. } => stamps_of(payload),
+            _ => 0,
+        },
+        _ => 0,
+    }
 }
 
 impl Plan {
@@ -96,6 +123,17 @@ impl Plan {
     pub fn scenarios_and_opening(&self) -> impl Iterator<Item = &Scenario> {
         let opening = self.listen.iter().map(|listen| &listen.opening);
         self.scenarios().iter().chain(opening)
+    }
+
+    /// Returns how many phases have the name of the phase in which listeners connect.
+    #[must_use]
+    pub fn phases_named_connect(&self) -> usize {
+        let is_named = |name: &Option<String>| name.as_deref() == Some(CONNECT_PHASE);
+        match &self.load {
+            Load::Open { phases, .. } => phases.iter().filter(|p| is_named(&p.name)).count(),
+            Load::Closed { phases, .. } => phases.iter().filter(|p| is_named(&p.name)).count(),
+            Load::Several { .. } | Load::Once => 0,
+        }
     }
 
     /// Adds the phase in which the listeners connect before the load. No effect without listeners,
@@ -179,9 +217,8 @@ impl Plan {
         let weights: f64 = self.scenarios().iter().map(|s| f64::from(s.weight)).sum();
         let of_iteration = self.scenarios().iter().map(|scenario| {
             let steps = scenario.all_steps();
-            let is_leaf = |step: &&crate::Step| step.children().next().is_none();
-            let stamps = steps.filter(is_leaf).filter(uses_stamp);
-            stamps.count() as f64 * f64::from(scenario.weight) / weights.max(1.0)
+            let publishing = steps.filter(|step| stamps_of_step(step) > 0).count();
+            publishing as f64 * f64::from(scenario.weight) / weights.max(1.0)
         });
         Some(self.peak_rate()? * of_iteration.sum::<f64>())
     }
@@ -197,11 +234,50 @@ impl Plan {
         if matches!(self.load, Load::Several { .. }) {
             refuse("listen: the listeners need a plan with one load");
         }
-        if !self.scenarios().iter().any(uses_stamp) {
-            let text = format!(
-                "listen: no step publishes a message that listeners can recognize: put {{{{ {INTENDED} }}}}, {{{{ {SENDER} }}}} and {{{{ {MESSAGE} }}}} into the messages of a step"
+        let all = format!("{{{{ {INTENDED} }}}}, {{{{ {SENDER} }}}} and {{{{ {MESSAGE} }}}}");
+        let steps = || self.scenarios().iter().flat_map(Scenario::all_steps);
+        let stamps = steps().map(stamps_of_step);
+        let stamps: Vec<usize> = stamps.filter(|stamps| *stamps > 0).collect();
+        if stamps.is_empty() {
+            refuse(&format!(
+                "listen: no step publishes a message that listeners can recognize: put {all} into the messages of a step"
+            ));
+        }
+        if stamps.iter().any(|stamps| *stamps < STAMP.len()) {
+            refuse(&format!(
+                "listen: a step sends a part of the stamp, which no listener recognizes: use {all} together"
+            ));
+        }
+        let mut socketio = steps().filter(|step| matches!(step, Step::SocketIo(_)));
+        if socketio.any(|step| stamps_of(step) > 0) {
+            refuse(
+                "listen: Socket.IO steps cannot publish for listeners: use a request or a WebSocket message",
             );
-            refuse(&text);
+        }
+        let connect_label = listen.connect_label();
+        let shares_label = |step: &Step| match step {
+            Step::Request(request) => {
+                request.opens_connection()
+                    && connect_label == format!("{} {}", request.verb(), request.label)
+            }
+            _ => false,
+        };
+        if steps().any(shares_label) {
+            refuse(&format!(
+                "listen: a step has the label `{connect_label}` of the listeners, so their times would be mixed: give one of them a `name`"
+            ));
+        }
+        if self.phases_named_connect() > 1 {
+            refuse(CONNECT_NAME_IS_TAKEN);
+        }
+        let ready_ns = listen.ready_ns();
+        if self
+            .max_duration_ns
+            .is_some_and(|most_ns| most_ns <= ready_ns)
+        {
+            refuse(
+                "listen: `max-duration` ends before the listeners are connected: increase it or `connect-rate`",
+            );
         }
         if listen.ready_ns() > units::MAX_DURATION {
             refuse("listen: the clients would not be connected in time: increase `connect-rate`");
@@ -212,7 +288,9 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draw, FirstArrival, Format, Rate};
+    use crate::{
+        Draw, FirstArrival, Format, Rate, scenario::RequestBody, template::Template, work::Work,
+    };
 
     fn plan(load: Load) -> Plan {
         let opening = Scenario {
@@ -277,10 +355,59 @@ mod tests {
         assert_eq!(closed.load.end_ns(), 2 * SECOND);
     }
 
+    fn refusals(plan: &Plan) -> Vec<String> {
+        let mut problems = Vec::new();
+        plan.listen_problems(&mut problems);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    fn sending(load: Load, text: &str) -> Plan {
+        let mut plan = plan(load);
+        let mut request = Request::new("POST", Template::from("/"), "/");
+        request.name = Some("{{ $intended }}".to_owned());
+        request.body = RequestBody::Json(Template::parse_text(text).unwrap());
+        let Work::Scenarios(scenarios) = &mut plan.work else {
+            panic!("scenarios")
+        };
+        scenarios[0].steps = vec![Step::Request(Box::new(request))];
+        plan
+    }
+
     #[test]
-    fn plan_without_stamps_is_refused() {
-        let problems = plan(Load::users(1, SECOND)).problems();
-        let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    fn only_steps_that_send_all_stamps_publish() {
+        let texts = refusals(&plan(Load::users(1, SECOND)));
         assert!(texts[0].contains("no step publishes"), "{texts:?}");
+        let load = || Load::users(1, SECOND);
+        let texts = refusals(&sending(
+            load(),
+            "query($sender: ID!, $message: ID, $intended: I)",
+        ));
+        assert!(texts[0].contains("no step publishes"), "{texts:?}");
+        let texts = refusals(&sending(load(), "{{ $intended }}"));
+        assert!(texts[0].contains("a part of the stamp"), "{texts:?}");
+        let whole = "{{ $intended }} {{ $sender }} {{ $message }}";
+        assert_eq!(refusals(&sending(load(), whole)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_name_and_the_time_of_the_connect_phase_are_reserved() {
+        let whole = "{{ $intended }} {{ $sender }} {{ $message }}";
+        let mut named = sending(Load::users(1, SECOND), whole);
+        let phases = |names: [&str; 2]| {
+            let phase = |name: &str| Phase {
+                name: Some(name.to_owned()),
+                ..Phase::new(SECOND, Shape::Rate(Rate::per_second(1)))
+            };
+            let first = FirstArrival::AtStart;
+            Load::Open {
+                phases: names.map(phase).into(),
+                first,
+            }
+        };
+        named.load = phases([CONNECT_PHASE, CONNECT_PHASE]);
+        assert!(refusals(&named)[0].contains("the name `connect`"));
+        named.load = phases(["a", "b"]);
+        named.max_duration_ns = Some(SECOND);
+        assert!(refusals(&named)[0].contains("`max-duration` ends"));
     }
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use measure::LabelId;
 use plan::{
     HttpVersion, Plan, Problem,
-    listen::uses_stamp,
+    listen::stamps_of_request,
     rng::{Purpose, Rng},
     scenario::{PairValues, Request, RequestBody},
     template::Template,
@@ -88,7 +88,7 @@ impl RequestStep {
             head_template: None,
             goes_to_target: goes_to_target(&spec.url),
             want: want(spec, looks),
-            publishes: uses_stamp(spec),
+            publishes: stamps_of_request(spec) > 0,
             content,
             name: spec
                 .name

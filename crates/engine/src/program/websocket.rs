@@ -3,7 +3,7 @@
 use measure::LabelId;
 use plan::{
     Problem,
-    listen::uses_stamp,
+    listen::stamps_of,
     template::Template,
     websocket::{MessageExpectation, WebSocketAction, WebSocketStep},
 };
@@ -62,7 +62,7 @@ impl MessageStep {
             expected,
             // All uses of a variable's name are in the strings of the step.
             uses_sequence: serde_json::to_string(spec).is_ok_and(|text| text.contains(SEQUENCE)),
-            publishes: payload.is_some_and(uses_stamp),
+            publishes: payload.is_some_and(|payload| stamps_of(payload) > 0),
             spec: spec.clone(),
         })
     }

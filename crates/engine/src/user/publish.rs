@@ -28,14 +28,15 @@ impl User<'_> {
     }
 
     /// Notes what became of a stamped message. `fate` is `None` if nothing was sent.
-    pub(super) fn published(
+    pub(super) fn note_publication(
         &self,
         stamp: Option<MessageStamp>,
         operation: Operation,
         fate: Option<PublicationFate>,
     ) {
         if let (Some(stamp), Some(fate)) = (stamp, fate) {
-            self.publisher.published(stamp, operation.started_ns, fate);
+            self.publisher
+                .add_publication(stamp, operation.started_ns, fate);
         }
     }
 }

@@ -90,7 +90,7 @@ impl User<'_> {
         let (ended, result) = self.judge(&mut ongoing, result, early);
         self.book(&ongoing, ended, &result, drawn_from);
         let fate = publish::fate_of_request(&ongoing.exchange, ended);
-        self.published(stamp, operation, fate);
+        self.note_publication(stamp, operation, fate);
         if let Some((mut witness, url)) = witness {
             witness.record(&ongoing, url, ended, &result);
         }

@@ -25,6 +25,8 @@ use crate::{
 /// A loaded test.
 pub struct TestFile {
     pub script: Arc<Script>,
+    /// Whether the script runs without TypeScript and `global`.
+    is_base: bool,
     /// The archive that the script came from.
     archive: Option<Archive>,
 }
@@ -79,7 +81,11 @@ impl TestFile {
                 Refused::new(error.exit_code(), error.message())
             }
         })?;
-        Ok(TestFile { script, archive })
+        Ok(TestFile {
+            script,
+            is_base,
+            archive,
+        })
     }
 
     /// Returns the options of the script or of the archive, and warns of unknown ones.
@@ -137,7 +143,6 @@ impl TestFile {
             content: file.content.to_vec(),
         });
         let inherited = self.archive.iter().flat_map(|archive| archive.env.clone());
-        let is_base = settings.compatibility_mode == Some(CompatibilityMode::Base);
         Archive {
             options: options.to_json(),
             filename: main.to_owned(),
@@ -147,7 +152,7 @@ impl TestFile {
                 .to_owned()
                 + "/",
             env: inherited.chain(settings.env.iter().cloned()).collect(),
-            compatibility_mode: if is_base { "base" } else { "extended" }.to_owned(),
+            compatibility_mode: if self.is_base { "base" } else { "extended" }.to_owned(),
             script: scripts
                 .first()
                 .map_or_else(Vec::new, |file| file.content.to_vec()),

@@ -18,7 +18,14 @@ use measure::{LabelId, accumulator::Event};
 use plan::Listen;
 
 use super::Driver;
-use crate::{program::Program, publications::Publications, user::Env};
+use crate::{
+    program::Program,
+    publications::{
+        PublicationFate::{Refused, Sent, Unknown},
+        Publications,
+    },
+    user::Env,
+};
 use ledger::{DeliveryCounts, PublicationIndex};
 use member::Member;
 use worker::{
@@ -30,6 +37,8 @@ use worker::{
 
 /// How often a worker reports its progress to stop rules.
 const PROGRESS_NS: u64 = 250_000_000;
+/// How long a run that ends at once waits for the lists of what was published.
+const LATE_LISTS_NS: u64 = 500_000_000;
 /// How long the connections may take to close.
 const CLOSE_NS: u64 = 1_500_000_000;
 
@@ -74,7 +83,8 @@ impl Driver for ListenDriver {
             connecting.abort();
             listeners.wait_for_deliveries().await;
             listeners.close().await;
-            listeners.report();
+            listeners.wait_for_late_publishers().await;
+            listeners.report().await;
         })
     }
 }
@@ -93,7 +103,7 @@ struct Listeners {
     /// Whether no more listeners connect.
     is_ending: Cell<bool>,
     counts: ReceiptCounts,
-    reported: Cell<([u64; 3], u64)>,
+    reported: Cell<([u64; 5], u64)>,
 }
 
 /// Counts of a worker's listeners, while they receive.
@@ -159,6 +169,14 @@ impl Listeners {
         }
     }
 
+    /// Waits a moment for publishers that were told to end at once.
+    async fn wait_for_late_publishers(&self) {
+        let until_ns = self.env.worker.clock.now().saturating_add(LATE_LISTS_NS);
+        while !self.publications.are_complete() && self.env.worker.clock.now() < until_ns {
+            self.tick().await;
+        }
+    }
+
     /// Waits until every delivery that is due has arrived, at most for the plan's grace time.
     async fn wait_for_deliveries(&self) {
         let worker = &self.env.worker;
@@ -170,7 +188,7 @@ impl Listeners {
             let has_changed = known.replace(state) != Some(state);
             // The exact comparison takes time in which the worker does not read.
             if has_changed && state.0 >= self.expected(&publications) {
-                let counts = self.deliveries(&publications);
+                let counts = self.deliveries(&publications).await;
                 if counts.received == counts.expected {
                     return;
                 }
@@ -188,10 +206,14 @@ impl Listeners {
         expected.sum()
     }
 
-    fn deliveries(&self, publications: &PublicationIndex) -> DeliveryCounts {
+    async fn deliveries(&self, publications: &PublicationIndex) -> DeliveryCounts {
         let mut all = DeliveryCounts::default();
-        for member in self.members.borrow().iter() {
+        let members = self.members.borrow().clone();
+        for member in members {
             all.add(&member.count(publications));
+            // With many publications, a comparison takes milliseconds. Other tasks, such as the one
+            // that tells that the worker is alive, must run too.
+            tokio::task::yield_now().await;
         }
         all
     }
@@ -218,14 +240,27 @@ impl Listeners {
             return;
         }
         let counts = &self.counts;
-        // Missing messages may still arrive, but only increases are reported.
+        // Missing messages may still arrive, but only increases are reported. Those that the
+        // service refused are not missing.
+        let fate = |fate| self.publications.so_far(fate);
+        let not_due = fate(Refused).saturating_mul(counts.opened.get());
         let missing = counts.skipped.get().saturating_sub(counts.late.get());
+        // The publications are those of all workers, so only the first one reports them.
+        let published = |count: u64| if self.env.worker.index == 0 { count } else { 0 };
         let all = [
             counts.received.get(),
-            missing.max(before[1]),
+            missing.saturating_sub(not_due).max(before[1]),
             counts.again.get(),
+            published(fate(Sent) + fate(Unknown) + fate(Refused)),
+            published(fate(Unknown)),
         ];
-        let names = ["so_far_received", "so_far_missing", "so_far_again"];
+        let names = [
+            "so_far_received",
+            "so_far_missing",
+            "so_far_again",
+            "so_far_due",
+            "so_far_unknown",
+        ];
         let mut recorder = self.env.worker.recorder.borrow_mut();
         for ((name, value), before) in names.into_iter().zip(all).zip(before) {
             let value = value - before;
@@ -235,10 +270,14 @@ impl Listeners {
     }
 
     /// Reports the final counts. The first worker adds those of the publications.
-    fn report(&self) {
+    async fn report(&self) {
+        if !self.publications.are_complete() {
+            // The lists of the publishers are missing, so nothing can be compared.
+            return;
+        }
         let worker = &self.env.worker;
         let publications = PublicationIndex::new(self.publications.sorted());
-        let deliveries = self.deliveries(&publications);
+        let deliveries = self.deliveries(&publications).await;
         let counts = &self.counts;
         let share = worker.share();
         let mut all = vec![
@@ -261,7 +300,6 @@ impl Listeners {
             let all = publications.all().iter();
             all.filter(|one| one.fate == fate).count() as u64
         };
-        use crate::publications::PublicationFate::{Refused, Sent, Unknown};
         let published = fate(Sent) + fate(Unknown);
         // Listeners that never started missed everything.
         let absent = deliveries.absent + (clients - started.min(clients)) * published;

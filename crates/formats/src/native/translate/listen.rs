@@ -3,7 +3,7 @@
 use codec::events::JsonPath;
 use plan::{
     Listen, Scenario, Step,
-    listen::{GRACE_NS, PushPaths, uses_stamp},
+    listen::{GRACE_NS, PushPaths, stamps_of},
     units::SECOND,
     websocket::{WebSocketAction, WebSocketStep},
 };
@@ -85,7 +85,7 @@ impl Translator<'_> {
         steps.extend(self.joining(entry, &name));
         let own = std::mem::replace(&mut self.templates, outer);
         self.asides.push((KEY, own));
-        if uses_stamp(&steps) {
+        if stamps_of(&steps) > 0 {
             let text = "listeners do not publish: remove $intended, $sender and $message here";
             self.findings.problem(entry.key_mark, text);
         }
