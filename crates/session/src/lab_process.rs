@@ -108,14 +108,29 @@ fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Prob
     }
 }
 
+/// Fails if the name or an option of a target would reach the lab as a flag of the command line.
+fn refuse_flags(name: &str, options: &str) -> Result<(), NotStarted> {
+    let flag = std::iter::once(name)
+        .chain(options.split('&'))
+        .find(|word| word.starts_with('-'));
+    match flag {
+        Some(flag) => Err(NotStarted {
+            line: format!("`{flag}` in `{SCHEME}{name}`: use {SCHEME}NAME?option=value"),
+            bad_input: true,
+        }),
+        None => Ok(()),
+    }
+}
+
 impl LabProcess {
     /// Starts the lab for a target `NAME?option=value&…`.
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if the lab does not start.
+    /// Returns a one-line error if the name or an option begins with `-`, or the lab does not start.
     pub fn start(target: &str) -> Result<LabProcess, NotStarted> {
         let (name, options) = target.split_once('?').unwrap_or((target, ""));
+        refuse_flags(name, options)?;
         let program = std::env::current_exe()
             .map_err(|e| format!("cannot find the path of this program: {e}"))?;
         let mut command = Command::new(program);
@@ -185,5 +200,29 @@ impl Drop for LabProcess {
     fn drop(&mut self) {
         drop(self.stdin.take());
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn target_with_a_flag_does_not_start() {
+        for target in [
+            "--log=/tmp/x",
+            "sum?--log&/tmp/x",
+            "sum?delay=1ms&--host&0.0.0.0",
+            "sum?-h",
+        ] {
+            let refused = LabProcess::start(target).unwrap_err();
+            assert!(refused.bad_input, "{target}");
+            assert!(
+                refused.line.contains("NAME?option=value"),
+                "{}",
+                refused.line
+            );
+        }
+        assert!(refuse_flags("sum", "delay=-1&x=--y").is_ok());
     }
 }
