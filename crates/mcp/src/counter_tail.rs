@@ -23,6 +23,7 @@ pub(crate) struct CounterTail {
     offset: u64,
     partial: Vec<u8>,
     issued: u64,
+    redirects: u64,
     errors: u64,
     recorded_to_ns: u64,
     recent: VecDeque<(u64, u64)>,
@@ -34,6 +35,8 @@ struct TotalLine {
     label: Option<u64>,
     #[serde(default)]
     issued: u64,
+    #[serde(default)]
+    redirects: u64,
     #[serde(default)]
     failed: u64,
     #[serde(default)]
@@ -81,18 +84,24 @@ impl CounterTail {
         let none = line.none.as_object().into_iter().flatten();
         let none: u64 = none.filter_map(|(_, count)| count.as_u64()).sum();
         self.issued += line.issued;
+        self.redirects += line.redirects;
         self.errors += line.failed + none;
         self.recorded_to_ns = span.to_ns;
-        self.recent.push_back((span.to_ns, self.issued));
+        self.recent.push_back((span.to_ns, self.sent()));
         let begin = span.to_ns.saturating_sub(WINDOW_NS);
         while self.recent.len() > 1 && self.recent.get(1).is_some_and(|(at, _)| *at <= begin) {
             self.recent.pop_front();
         }
     }
 
-    /// Returns the number of requests that were issued.
+    /// Returns the number of requests that were issued, without those of redirects.
     pub fn issued(&self) -> u64 {
         self.issued
+    }
+
+    /// Returns the number of requests that were sent, including those of redirects.
+    pub fn sent(&self) -> u64 {
+        self.issued + self.redirects
     }
 
     /// Returns the number of requests that failed or had no response.
@@ -117,7 +126,7 @@ impl CounterTail {
             return false;
         };
         let recent = allowed(last.0.saturating_sub(first.0));
-        (last.1 - first.1) as f64 > recent || self.issued as f64 > since_start
+        (last.1 - first.1) as f64 > recent || self.sent() as f64 > since_start
     }
 }
 
@@ -161,6 +170,7 @@ mod tests {
         let line = |to_ns: u64, issued: u64| TotalLine {
             label: Some(0),
             issued,
+            redirects: 0,
             failed: 0,
             none: serde_json::Value::Null,
             run: Some(SpanFields { to_ns }),
@@ -169,5 +179,19 @@ mod tests {
         assert!(!tail.exceeds(200.0));
         tail.add(&line(SECOND / 5, 300));
         assert!(tail.exceeds(200.0));
+    }
+
+    #[test]
+    fn redirects_count_as_requests() {
+        let mut tail = CounterTail::default();
+        for second in 1..=4_u64 {
+            let line = format!(
+                "{{\"label\":0,\"run\":{{\"to_ns\":{}}},\"issued\":100,\"redirects\":900}}",
+                second * SECOND
+            );
+            tail.add(&serde_json::from_str(&line).unwrap());
+        }
+        assert_eq!((tail.issued(), tail.sent()), (400, 4_000));
+        assert!(tail.exceeds(200.0) && !tail.exceeds(1_000.0));
     }
 }

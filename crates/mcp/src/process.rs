@@ -203,7 +203,7 @@ impl TestProcess {
                 "the run took longer than its load allows: {}",
                 units::duration(self.order.limit_ns)
             ))
-        } else if self.counters.issued() > caps.requests {
+        } else if self.counters.sent() > caps.requests {
             Some(format!(
                 "the run reached --most-requests {}",
                 units::count(caps.requests)
