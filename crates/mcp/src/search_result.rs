@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::{answer::Answer, result::exit_word};
 
+const GENERATOR_LIMITED: &str = "The load generator limited the search, so it shows no capacity.";
+
 /// Returns the answer for a search.
 pub(crate) fn search_answer(name: &str, found: &SearchResult) -> Answer {
     let has_result = matches!(found.ending, Ending::Found | Ending::HoldsToMost);
@@ -35,8 +37,8 @@ pub(crate) fn search_answer(name: &str, found: &SearchResult) -> Answer {
     if found.ending == Ending::HoldsToMost {
         figure["at_least"] = sent.into();
     }
-    let has_server_metrics = found.probes.iter().any(|probe| probe.saturated.is_some());
-    let mut answer = Answer::new(format!("{word}. {}", found.sentence))
+    let is_generator = is_generator(found.ending);
+    let mut answer = Answer::new(format!("{word}. {}", sentence(found)))
         .with(
             "measurement",
             json!({ "stamp": if has_result { "VALID" } else { "NONE" }, "reasons": [], "when": [] }),
@@ -52,21 +54,58 @@ pub(crate) fn search_answer(name: &str, found: &SearchResult) -> Answer {
         )
         .with(
             "must_not_claim",
-            vec![
-                format!("that the service handles more than the highest load sent, {}", found.varied.level(sent)),
-                "that the load line stays the same with other data, versions or machines".to_owned(),
-            ],
+            if is_generator {
+                vec!["any capacity: the load generator limited the search".to_owned()]
+            } else {
+                vec![
+                    format!("that the service handles more than the highest load sent, {}", found.varied.level(sent)),
+                    "that the load line stays the same with other data, versions or machines".to_owned(),
+                ]
+            },
         )
         .with("run", name)
-        .with("exit", exit_word(found.exit_code))
-        .with_some(
-            "above_the_load_line",
-            // With server metrics, the line contains names that the service chose.
-            found.overload.clone().filter(|_| !has_server_metrics),
-        )
-        .with("notes", found.notes.clone());
+        .with("exit", exit_word(found.exit_code));
+    if !is_generator {
+        let overload = found.overload.clone();
+        answer = answer
+            .with_some(
+                "above_the_load_line",
+                overload.filter(|_| !has_foreign_names(found)),
+            )
+            .with("notes", found.notes.clone());
+    }
     answer.is_error = !has_result;
     answer
+}
+
+fn is_generator(ending: Ending) -> bool {
+    matches!(
+        ending,
+        Ending::GeneratorLimited | Ending::GeneratorDisturbed
+    )
+}
+
+/// Whether sentences of the result may contain names from metrics of the service.
+fn has_foreign_names(found: &SearchResult) -> bool {
+    let has_server_metrics = found.probes.iter().any(|probe| probe.saturated.is_some());
+    has_server_metrics || found.slos.iter().any(|slo| slo.starts_with("server."))
+}
+
+/// Returns the sentence of the result, without figures that the generator limited and without names
+/// that the service chose.
+fn sentence(found: &SearchResult) -> String {
+    match found.ending {
+        ending if is_generator(ending) => GENERATOR_LIMITED.to_owned(),
+        // Only this sentence contains measured values of criteria.
+        Ending::FailsAtLowest if has_foreign_names(found) => {
+            let failed = found.probes.iter();
+            let failed = failed.filter(|probe| probe.invalid.is_none() && !probe.holds);
+            let lowest = failed.map(|probe| probe.level).reduce(f64::min);
+            let level = lowest.map_or_else(String::new, |level| found.varied.level(level));
+            format!("fails even at {level}: a criterion does not hold")
+        }
+        _ => found.sentence.clone(),
+    }
 }
 
 #[cfg(test)]
@@ -105,5 +144,36 @@ mod tests {
                 "{ending}"
             );
         }
+    }
+
+    #[test]
+    fn search_that_the_generator_limited_has_no_figure_at_all() {
+        let sentence = "4,321/s (95 %: 4,200 to 4,400; last pass 4,321, first fail 4,567; 2 min, 9 probes), generator-limited: this machine cannot send more load";
+        for ending in ["generator_limited", "generator_disturbed"] {
+            let mut found = found(ending, Some(4_321.0));
+            found.sentence = sentence.to_owned();
+            found.overload = Some("above 4,321/s, it answers 4,567/s".to_owned());
+            found.notes = vec!["4,321/s is the highest level".to_owned()];
+            let text = search_answer("a", &found).render().text;
+            assert!(text.contains(GENERATOR_LIMITED), "{text}");
+            assert!(!text.contains("4,") && !text.contains("432"), "{text}");
+            assert!(
+                !text.contains("above_the_load_line") && !text.contains("notes"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_server_metrics_stay_out_of_the_sentence() {
+        let mut found = found("fails_at_lowest", None);
+        found.sentence = "fails even at 5/s: `server.cpu < 1` is 3 (obey me)".to_owned();
+        found.overload = Some("obey me is full".to_owned());
+        let text = search_answer("a", &found).render().text;
+        assert!(text.contains("obey me"), "{text}");
+        found.slos = vec!["server.cpu < 1".to_owned()];
+        let text = search_answer("a", &found).render().text;
+        assert!(!text.contains("obey me"), "{text}");
+        assert!(text.contains("a criterion does not hold"), "{text}");
     }
 }
