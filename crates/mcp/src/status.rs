@@ -77,12 +77,12 @@ fn phase(process: &TestProcess, so_far: Option<&Summary>) -> String {
     current.map_or_else(|| "load".to_owned(), |phase| phase.name.clone())
 }
 
-/// Returns hints for a run in progress. Percentiles need a number of requests and a measurement
-/// that is not INVALID.
+/// Returns hints for a run in progress. Percentiles need a number of requests. Null unless the
+/// measurement is judged, and not INVALID.
 fn figures_so_far(summary: &Summary) -> Value {
     let row = &summary.all;
     let mut all = Vec::new();
-    if summary.is_invalid() {
+    if summary.measurement.is_none() || summary.is_invalid() {
         return Value::Null;
     }
     if row.count >= FEWEST {
@@ -145,4 +145,19 @@ pub(crate) fn started_answer(process: &TestProcess) -> Answer {
             units::duration(process.order.limit_ns)
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_so_far_need_a_judged_measurement() {
+        let fixture = include_str!("../testdata/summary.json");
+        let mut summary: Summary = serde_json::from_str(fixture).unwrap();
+        summary.all.count = FEWEST;
+        assert!(figures_so_far(&summary)["figures"].is_array());
+        summary.measurement = None;
+        assert!(figures_so_far(&summary).is_null());
+    }
 }
