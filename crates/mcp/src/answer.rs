@@ -9,7 +9,7 @@ pub(crate) const MOST_BYTES: usize = 4_096;
 const MOST_CHARACTERS: usize = 320;
 const CONCLUSION_CHARACTERS: usize = 480;
 /// Lists that are shortened if an answer is too large, the least important first.
-const SHORTENED: [&str; 12] = [
+const SHORTENED: [&str; 13] = [
     "notes",
     "needs",
     "endpoints",
@@ -20,7 +20,8 @@ const SHORTENED: [&str; 12] = [
     "untrusted_figures",
     "figures",
     "criteria",
-    "stands",
+    "holds_anyway",
+    "reasons",
     "must_not_claim",
 ];
 
@@ -50,10 +51,14 @@ impl Answer {
 
     /// Creates the answer to a call that was refused.
     pub fn refused(reason: impl AsRef<str>) -> Answer {
-        let text = format!("REFUSED. Nothing was sent. {}", reason.as_ref());
-        let mut answer = Answer::new(text);
+        let mut answer = Answer::new(format!("REFUSED. {}", reason.as_ref()));
         answer.is_error = true;
         answer
+    }
+
+    /// Creates the answer to a refused call that would have sent requests, or checked them.
+    pub fn unsent(reason: impl AsRef<str>) -> Answer {
+        Answer::refused(format!("Nothing was sent. {}", reason.as_ref()))
     }
 
     /// Creates the answer to a call that failed for a reason outside of the input.
@@ -194,6 +199,13 @@ mod tests {
         assert!(left("criteria") > left("notes"));
         assert!(left("notes") == 1);
         assert!(rendered.body["left_out"]["value"].as_f64().unwrap() > 40.0);
+    }
+
+    #[test]
+    fn only_starts_and_checks_mention_requests() {
+        let text = |answer: Answer| answer.render().text;
+        assert!(text(Answer::refused("no run")).starts_with("REFUSED. no run\n"));
+        assert!(text(Answer::unsent("no")).starts_with("REFUSED. Nothing was sent. no\n"));
     }
 
     #[test]

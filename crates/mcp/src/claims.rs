@@ -40,7 +40,7 @@ pub(crate) fn must_not_claim(summary: &Summary) -> Vec<String> {
         return vec![
             "any latency, throughput or capacity: the measurement is INVALID".to_owned(),
             "that the service is slow or fast: the load generator disturbed the times".to_owned(),
-            "that a criterion fails or passes, except for those under `stands`".to_owned(),
+            "that a criterion fails or passes, except for those under `holds_anyway`".to_owned(),
         ];
     }
     let mut sentences = Vec::new();

@@ -55,7 +55,7 @@ pub(crate) fn compare_answer(baseline: &Side, candidate: &Side) -> Answer {
             reasons.join("; ")
         ))
         .with("figures", Value::Null)
-        .with("stands", reasons);
+        .with("reasons", reasons);
         answer.is_error = true;
         return answer;
     }

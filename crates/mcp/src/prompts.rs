@@ -43,7 +43,7 @@ const PROMPTS: [PromptText; 3] = [
         argument_about: "Name of the run, or `last`",
         text: "Explain the Loadline run {} to a developer.\n\n\
 1. Call run_result, and begin with its conclusion in its own words.\n\
-2. If the measurement is INVALID, say why, say what stands, and stop: give no figures.\n\
+2. If the measurement is INVALID, say why, say what is under `holds_anyway`, and stop: give no figures.\n\
 3. Otherwise report each criterion, then the figures with unit, interval, samples and trust.\n\
 4. End with what the run does not show, from must_not_claim.",
     },

@@ -46,7 +46,7 @@ pub(crate) fn run_result(name: &str, summary: &Summary, request: ResultRequest<'
         answer = answer
             .with("figures", Value::Null)
             .with("withheld", WITHHELD)
-            .with("stands", standing(summary));
+            .with("holds_anyway", robust_sentences(summary));
         if request.include_untrusted {
             let reasons = reasons(summary).join("; ");
             let why = format!("INVALID measurement: {}", plain(&reasons, 120));
@@ -182,7 +182,7 @@ fn judgement(judgement: Judgement) -> &'static str {
 }
 
 /// Returns a sentence for each criterion that is decided in spite of the generator's errors.
-fn standing(summary: &Summary) -> Vec<String> {
+fn robust_sentences(summary: &Summary) -> Vec<String> {
     let robust = summary.criteria.iter();
     let robust = robust.filter(|judged| judged.is_robust == Some(true));
     robust

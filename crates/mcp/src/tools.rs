@@ -116,7 +116,7 @@ fn output_schema(tool: &str) -> Value {
                 "items": { "$ref": "#/$defs/figure" },
             },
             "untrusted_figures": { "type": "array", "items": { "$ref": "#/$defs/figure" } },
-            "stands": { "type": "array", "items": { "type": "string" } },
+            "holds_anyway": { "type": "array", "items": { "type": "string" } },
             "may_claim": { "type": "array", "items": { "type": "string" } },
             "must_not_claim": { "type": "array", "items": { "type": "string" } },
             "notes": { "type": "array", "items": { "type": "string" } },

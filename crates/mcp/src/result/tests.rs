@@ -125,7 +125,7 @@ proptest! {
         prop_assert!(rendered.body.get("untrusted_figures").is_none());
         prop_assert!(rendered.body.get("may_claim").is_none());
         let robust = set.robust.iter().filter(|one| **one == Some(true)).count();
-        prop_assert_eq!(rendered.body["stands"].as_array().unwrap().len(), robust);
+        prop_assert_eq!(rendered.body["holds_anyway"].as_array().unwrap().len(), robust);
         prop_assert!(rendered.text.len() <= MOST_BYTES);
     }
 
