@@ -91,7 +91,7 @@ def test_invalid_measurement_has_no_figures(client):
     assert conclusion.startswith("INVALID MEASUREMENT. No latency or capacity conclusion can be drawn. Reason: ")
     body = mcp.raw("run_result", run=run)["structuredContent"]
     assert body["figures"] is None
-    assert body["stands"] == ["p50 < 5s holds", "errors < 1% holds"]
+    assert body["holds_anyway"] == ["p50 < 5s holds", "errors < 1% holds"]
     untrusted = mcp.call("run_result", run=run, include_untrusted=True)
     assert untrusted["figures"] is None
     assert {one["trust"] for one in untrusted["untrusted_figures"]} == {"none"}
@@ -122,6 +122,11 @@ def test_plan_that_changed_is_refused(client, tmp_path):
         (("2s", "6m"), "--most-duration"),
         (("lab:sum", "http://load.example.org"), "--allow-host load.example.org"),
         (("lab:sum", "'lab:sum?downstream=a=http://127.0.0.1:1'"), "embedded target"),
+        (("lab:sum", "'lab:sum?--log&/tmp/x'"), "embedded target"),
+        (("lab:sum", "'lab:sum?host=0.0.0.0'"), "embedded target"),
+        (("lab:sum", "lab:sun"), "no embedded target `sun`"),
+        (("rate: 100/s, duration: 2s", "rate: 10000/s, duration: 24h, arrivals: poisson"), "--most-rate 200/s"),
+        (("criteria:", "http: { redirects: 11 }\ncriteria:"), "use at most 10"),
         (("- get: /", "- get: 'http://10.0.0.1/'"), "--allow-host 10.0.0.1"),
         (("criteria:", "server: { a: 'command:id' }\ncriteria:"), "command:"),
         (("criteria:", "http: { unix: /tmp/socket }\ncriteria:"), "unix"),
@@ -146,7 +151,7 @@ def test_bad_arguments_are_one_clear_line(client):
     assert "unknown field `plans`" in mcp.refused("plan_check", plans=PLAN)
     assert "digest" in mcp.refused("run_start", plan=PLAN)
     assert "not the name of a run" in mcp.refused("run_result", run="../../etc")
-    assert "no run `x`" in mcp.refused("run_result", run="x")
+    assert "REFUSED. no run `x`" in mcp.refused("run_result", run="x")
     assert "only native plans" in mcp.refused("plan_check", path="a.js")
     assert "--plans DIR" in mcp.refused("plan_check", path="a.yml")
     error = mcp.request("tools/call", {"name": "nothing", "arguments": {}})
@@ -277,7 +282,7 @@ def test_text_of_the_service_stays_in_its_block(client, hostile_url):
 
 
 def test_redirect_to_another_host_is_not_followed(client, hostile_url):
-    mcp = client()
+    mcp = client("--allow-host", "load.example.org")
     run = mcp.run(url=f"{hostile_url}/away", rate="20/s", duration="1s")
     summary = json.loads((mcp.folder / "runs" / run / "summary.json").read_text())
     assert summary["requests"]["ok"] == 0
@@ -360,7 +365,7 @@ def test_bad_flags_are_one_line(loadline):
     for flags, text in [
         (["--most-rate", "x"], "--most-rate"),
         (["--allow-host", "http://a/"], "use only the host"),
-        (["--plans", "missing"], "--plans missing"),
+        (["--plans", "missing"], "create the folder first"),
         (["--most-users", "0"], "use at least 1"),
     ]:
         ran = loadline("mcp", *flags)

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use case_study_labs::LABS;
 use mcp::{LoadCaps, ServerOptions};
 use plan::units;
 use session::exit;
@@ -53,5 +54,6 @@ fn options(args: &args::Mcp) -> Result<ServerOptions, CommandError> {
         plans: args.plans.clone(),
         env: args.env.clone(),
         asks: !args.no_ask,
+        labs: LABS.iter().map(|lab| lab.name.to_owned()).collect(),
     })
 }

@@ -1,17 +1,18 @@
 //! Checks a plan without sending anything: its problems, its load profile, and whether the server
 //! allows it.
 
-use plan::{Problem, profile::Profile};
+use plan::{Load, Plan, Problem, profile::Profile};
 use record::units;
 use serde_json::{Value, json};
 use session::profile::MachineCheck;
 
 use crate::{
     answer::{Answer, number, seconds},
+    expected_load::{ExpectedLoad, is_too_long_to_draw, rate_text, requests_per_arrival},
     hosts::{AllowedHosts, is_loopback, named_hosts},
-    options::LoadCaps,
-    permission::{ExpectedLoad, forbidden_hosts, forbidden_parts},
-    plan_files::{PlanAccess, PlanInput, PlanSnapshot},
+    options::{LoadCaps, ServerOptions},
+    permission::{forbidden_hosts, forbidden_parts, unknown_lab},
+    plan_files::{PlanInput, PlanSnapshot},
 };
 
 const MOST_FINDINGS: usize = 12;
@@ -40,15 +41,26 @@ impl CheckedPlan {
     ///
     /// Returns all problems of the plan.
     pub fn read(
-        access: PlanAccess<'_>,
+        options: &ServerOptions,
         allowed: &AllowedHosts,
         input: &PlanInput,
     ) -> Result<CheckedPlan, Vec<Problem>> {
-        let snapshot = access.read(input)?;
+        let snapshot = options.access().read(input)?;
         let plan = &snapshot.plan;
         let assumed = plan.assumed.unwrap_or_default();
-        let (profile, machine) = session::profile::profile(plan, SEED, assumed)?;
+        let (profile, machine) = if is_too_long_to_draw(plan, &options.caps) {
+            // One iteration is sufficient for the requests of an arrival.
+            let one_iteration = Plan {
+                load: Load::Once,
+                ..plan.clone()
+            };
+            let (profile, _) = session::profile::profile(&one_iteration, SEED, assumed)?;
+            (profile, Vec::new())
+        } else {
+            session::profile::profile(plan, SEED, assumed)?
+        };
         let mut forbidden = forbidden_parts(plan);
+        forbidden.extend(unknown_lab(plan, &options.labs));
         forbidden.extend(forbidden_hosts(plan, allowed));
         Ok(CheckedPlan {
             digest: snapshot.digest(),
@@ -68,13 +80,7 @@ impl CheckedPlan {
 
     /// Returns the average number of requests of an arrival.
     pub fn requests_per_arrival(&self) -> f64 {
-        match (self.profile.requests, self.profile.arrivals) {
-            (Some(requests), Some(arrivals)) if arrivals > 0 => requests / arrivals as f64,
-            _ => {
-                let scenarios = self.profile.scenarios.iter();
-                scenarios.map(|row| row.requests * row.share).sum()
-            }
-        }
+        requests_per_arrival(&self.profile)
     }
 
     /// Returns all reasons why the plan may not run with its own load.
@@ -87,10 +93,7 @@ impl CheckedPlan {
     /// Describes the load as a question to a person.
     pub fn question(&self) -> String {
         let rate = match (self.expected.rate, self.expected.users) {
-            (Some(rate), _) if rate.fract() == 0.0 => {
-                format!("up to {} requests/s", units::count(rate as u64))
-            }
-            (Some(rate), _) => format!("up to {} requests/s", units::rate(rate)),
+            (Some(rate), _) => rate_text(rate),
             (None, Some(users)) => {
                 format!("the requests of {users} users, as fast as the service answers,")
             }
@@ -101,9 +104,10 @@ impl CheckedPlan {
             format!(", {all} requests")
         });
         format!(
-            "Send {rate} for {}{}, to {}?",
+            "Send {rate} for {}{}{}, to {}?",
             units::duration(self.expected.duration_ns),
             requests.unwrap_or_default(),
+            self.expected.listeners_text(),
             self.hosts.join(", ")
         )
     }
@@ -120,7 +124,7 @@ impl CheckedPlan {
             .users
             .map(|users| number(f64::from(users), "users", "of a closed load"));
         json!({
-            "hosts": if self.hosts.is_empty() { vec!["an embedded target".to_owned()] } else { self.hosts.clone() },
+            "hosts": self.hosts,
             "peak_rate": rate,
             "users": users,
             "requests": requests,
@@ -193,16 +197,21 @@ pub(crate) fn invalid_plan(problems: &[Problem]) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use plan::units::SECOND;
+    use worker::clock;
+
     use super::*;
 
     fn check(text: &str) -> Answer {
-        let access = PlanAccess {
-            folder: None,
-            env: &[],
-        };
-        let allowed = AllowedHosts::read(&[], None).unwrap();
+        check_with(text, None)
+    }
+
+    /// Checks a plan while `LOADLINE_ALLOW_HOSTS` has the value `fixed`.
+    fn check_with(text: &str, fixed: Option<&str>) -> Answer {
+        let options = ServerOptions::for_tests();
+        let allowed = AllowedHosts::read(&[], fixed).unwrap();
         let input = PlanInput::Text(text.to_owned());
-        let checked = CheckedPlan::read(access, &allowed, &input);
+        let checked = CheckedPlan::read(&options, &allowed, &input);
         let checked = checked.as_ref().map_err(Vec::as_slice);
         check_answer(checked, &LoadCaps::default())
     }
@@ -233,5 +242,44 @@ mod tests {
         assert!(answer.is_error && answer.text.starts_with("INVALID PLAN."));
         let first = answer.body["findings"][0].as_str().unwrap();
         assert!(first.starts_with("plan.yml:4:1"), "{first}");
+    }
+
+    #[test]
+    fn long_random_load_is_refused_without_drawing_it() {
+        let load = "rate: 10000/s, duration: 24h, arrivals: poisson";
+        let began_ns = clock::monotonic_ns();
+        let answer = check(&PLAN.replace("rate: 50/s, duration: 60s", load)).render();
+        let took_ns = clock::monotonic_ns() - began_ns;
+        assert!(took_ns < 2 * SECOND, "{took_ns} ns");
+        assert!(answer.text.contains("--most-rate 200/s"), "{}", answer.text);
+        assert_eq!(answer.body["profile"]["peak_rate"]["value"], 20_000.0);
+        assert_eq!(answer.body["profile"]["requests"]["value"], 1_728_000_000.0);
+    }
+
+    #[test]
+    fn embedded_target_needs_this_machine_and_a_known_name() {
+        let plan = |name: &str| PLAN.replace("http://127.0.0.1:1", name);
+        assert!(!check(&plan("lab:sum")).is_error);
+        let unknown = check(&plan("lab:sun")).render().text;
+        assert!(unknown.contains("no embedded target `sun`"), "{unknown}");
+        let fixed = check_with(&plan("lab:sum"), Some("a.example"))
+            .render()
+            .text;
+        assert!(fixed.contains("host not allowed: `127.0.0.1`"), "{fixed}");
+    }
+
+    #[test]
+    fn question_names_the_listeners() {
+        let plan = "loadline: 1\ntarget: lab:chat\nload: { rate: 1/s, duration: 10s }\n\
+            listen: { clients: 30, open: /rooms/a, push: { sent: $.s, from: $.f, sequence: $.n } }\n\
+            steps:\n  - websocket: { connect: /rooms/a }\n  \
+            - websocket: { send: { json: { s: '{{ $intended }}', f: '{{ $sender }}', n: '{{ $message }}' } } }\n";
+        let options = ServerOptions::for_tests();
+        let allowed = AllowedHosts::read(&[], None).unwrap();
+        let input = PlanInput::Text(plan.to_owned());
+        let checked = CheckedPlan::read(&options, &allowed, &input).unwrap();
+        let question = checked.question();
+        let end = ", 20 requests and 30 listeners, to 127.0.0.1?";
+        assert!(question.ends_with(end), "{question}");
     }
 }

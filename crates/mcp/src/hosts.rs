@@ -4,6 +4,8 @@ use plan::{Plan, server::MetricLocation};
 use url::Url;
 use worker::client::hosts::{Allow, Hosts, canonical};
 
+use crate::permission::LAB;
+
 /// Names of this machine that need no permission.
 pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
@@ -67,6 +69,10 @@ impl AllowedHosts {
 /// Returns all hosts that a plan names: of requests, redirects, routes and metrics.
 pub(crate) fn named_hosts(plan: &Plan) -> Vec<String> {
     let mut hosts = Hosts::new(plan, &Allow::default()).known().to_vec();
+    if plan.target.expose().starts_with(LAB) {
+        // Embedded targets listen on this address.
+        hosts.push("127.0.0.1".to_owned());
+    }
     hosts.extend(plan.allow_hosts.iter().filter_map(|host| canonical(host)));
     let routes = plan.http.route.resolve.iter();
     hosts.extend(routes.flat_map(|one| one.addresses.iter().map(ToString::to_string)));

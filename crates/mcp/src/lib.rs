@@ -14,6 +14,7 @@ mod claims;
 mod comparison;
 mod confirmation;
 mod counter_tail;
+mod expected_load;
 mod explanation;
 mod figures;
 mod hosts;

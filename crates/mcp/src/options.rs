@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use plan::units::{MINUTE, SECOND};
 
+use crate::plan_files::PlanAccess;
+
 /// Settings of `loadline mcp`.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
@@ -19,6 +21,32 @@ pub struct ServerOptions {
     pub env: Vec<String>,
     /// Whether a person must confirm each run that loads another machine.
     pub asks: bool,
+    /// Names of the embedded targets.
+    pub labs: Vec<String>,
+}
+
+impl ServerOptions {
+    /// Returns the folder and the variables that plans may read.
+    pub(crate) fn access(&self) -> PlanAccess<'_> {
+        PlanAccess {
+            folder: self.plans.as_deref(),
+            env: &self.env,
+        }
+    }
+
+    /// Returns options without a folder of plans.
+    #[cfg(test)]
+    pub(crate) fn for_tests() -> ServerOptions {
+        ServerOptions {
+            allow_hosts: Vec::new(),
+            caps: LoadCaps::default(),
+            runs: "runs".into(),
+            plans: None,
+            env: Vec::new(),
+            asks: true,
+            labs: vec!["sum".to_owned(), "chat".to_owned()],
+        }
+    }
 }
 
 /// Upper bounds of the load of a run.

@@ -1,107 +1,23 @@
-//! Decides whether a plan may run from here: the code and commands that it starts, the hosts that
-//! it names, and the caps of the server.
+//! Decides whether a plan may run from here: the code and commands that it starts, and the hosts
+//! that it names.
 
-use plan::{Load, Plan, Step, profile::Profile, server::MetricLocation, units::SECOND};
-use record::units;
+use plan::{Load, Plan, Step, server::MetricLocation, units::SECOND};
 
 use crate::{
+    expected_load::unmeasured_requests,
     hosts::{AllowedHosts, named_hosts},
-    options::LoadCaps,
 };
 
 /// Prefix of targets that are embedded in this program.
 pub(crate) const LAB: &str = "lab:";
 
-/// Highest load of a plan, as far as it is known before the run.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ExpectedLoad {
-    /// Requests per second. `None` for a closed load.
-    pub rate: Option<f64>,
-    /// Requests of the run. `None` for a closed load.
-    pub requests: Option<f64>,
-    /// Users of a closed load.
-    pub users: Option<u32>,
-    /// Listeners beside the scenarios, and how many of them connect per second.
-    pub listeners: Option<(u32, f64)>,
-    /// Duration of the load in nanoseconds.
-    pub duration_ns: u64,
-    /// Whether rounds of loops are known, so that `rate` and `requests` are upper bounds.
-    pub is_known: bool,
-}
+/// Largest number of requests of `setup` and `teardown`.
+const MOST_UNMEASURED: usize = 50;
+/// Largest number of redirects of a request, which is the default of plans.
+const MOST_REDIRECTS: u32 = 10;
 
-impl ExpectedLoad {
-    /// Returns the highest load of a profile.
-    pub fn new(plan: &Plan, profile: &Profile) -> ExpectedLoad {
-        let per_arrival = match (profile.requests, profile.arrivals) {
-            (Some(requests), Some(arrivals)) if arrivals > 0 => requests / arrivals as f64,
-            _ => 1.0,
-        };
-        let of_phases = profile.phases.iter();
-        let of_phases = of_phases.flat_map(|phase| [phase.from_per_second, phase.to_per_second]);
-        let rates = of_phases.map(|rate| rate * per_arrival);
-        let rates = rates.chain(profile.requests_per_second.iter().copied());
-        let is_open = matches!(plan.load, Load::Open { .. });
-        ExpectedLoad {
-            rate: is_open.then(|| Profile::peak(rates)),
-            requests: profile.requests,
-            users: profile.users,
-            listeners: plan.listen.as_ref().map(|listen| {
-                let every_s = listen.connect_every_ns as f64 / SECOND as f64;
-                (listen.clients, every_s.recip())
-            }),
-            duration_ns: profile.end_ns,
-            is_known: profile.is_known,
-        }
-    }
-
-    /// Returns the caps that forbid this load, each with the flag that a person can change.
-    pub fn exceeded(&self, caps: &LoadCaps) -> Vec<String> {
-        let mut lines = Vec::new();
-        if let Some(rate) = self.rate.filter(|rate| *rate > caps.rate * 1.000_001) {
-            lines.push(format!(
-                "the peak of {} requests/s is above --most-rate {}/s",
-                units::rate(rate),
-                units::rate(caps.rate)
-            ));
-        }
-        if let Some(requests) = self.requests.filter(|all| *all > caps.requests as f64) {
-            lines.push(format!(
-                "{} requests are above --most-requests {}",
-                units::count(requests.ceil() as u64),
-                units::count(caps.requests)
-            ));
-        }
-        if let Some(users) = self.users.filter(|users| *users > caps.users) {
-            lines.push(format!(
-                "{users} users are above --most-users {}",
-                caps.users
-            ));
-        }
-        if let Some((clients, per_second)) = self.listeners {
-            if clients > caps.users {
-                lines.push(format!(
-                    "{clients} listeners are above --most-users {}",
-                    caps.users
-                ));
-            }
-            if per_second > caps.rate * 1.000_001 {
-                lines.push(format!(
-                    "{} connections/s of listeners are above --most-rate {}/s",
-                    units::rate(per_second),
-                    units::rate(caps.rate)
-                ));
-            }
-        }
-        if self.duration_ns > caps.duration_ns {
-            lines.push(format!(
-                "{} is above --most-duration {}",
-                units::duration(self.duration_ns),
-                units::duration(caps.duration_ns)
-            ));
-        }
-        lines
-    }
-}
+/// Options of embedded targets that write files, listen for other machines or call services.
+const FORBIDDEN_OPTIONS: [&str; 4] = ["log", "host", "port", "downstream"];
 
 /// Returns the parts of a plan that never run from here.
 pub(crate) fn forbidden_parts(plan: &Plan) -> Vec<String> {
@@ -141,12 +57,60 @@ pub(crate) fn forbidden_parts(plan: &Plan) -> Vec<String> {
         plan.setup.iter().chain(&plan.teardown).any(has_loop),
         "`setup` and `teardown` cannot have loops here, because their requests are not counted: move the loop into `steps`",
     );
-    let options = plan.target.expose().strip_prefix(LAB).unwrap_or_default();
-    forbid(
-        options.contains("downstream") || options.contains("://") || options.contains("log="),
-        "options of an embedded target that call services or write files are not possible from here: remove them",
-    );
+    let unmeasured = unmeasured_requests(plan);
+    if unmeasured > MOST_UNMEASURED {
+        lines.push(format!(
+            "`setup` and `teardown` send {unmeasured} requests, but at most {MOST_UNMEASURED} are possible from here: move requests into `steps`"
+        ));
+    }
+    let own_limits = plan.scenarios().iter().flat_map(plan::Scenario::requests);
+    let redirects = own_limits.filter_map(|request| request.max_redirects);
+    let redirects = redirects.fold(plan.http.max_redirects, u32::max);
+    if redirects > MOST_REDIRECTS {
+        lines.push(format!(
+            "`redirects: {redirects}` multiplies the load: use at most {MOST_REDIRECTS}"
+        ));
+    }
+    if let Some(target) = plan.target.expose().strip_prefix(LAB) {
+        lines.extend(forbidden_option(target));
+    }
     lines
+}
+
+/// Returns a line if the plan's target is an embedded target that does not exist.
+pub(crate) fn unknown_lab(plan: &Plan, labs: &[String]) -> Option<String> {
+    let target = plan.target.expose().strip_prefix(LAB)?;
+    let name = target.split('?').next().unwrap_or(target);
+    let is_known = labs.iter().any(|lab| lab == name);
+    (!is_known).then(|| {
+        format!(
+            "there is no embedded target `{name}`: use one of {}",
+            labs.join(", ")
+        )
+    })
+}
+
+/// Returns why the target `NAME?option=value&…` may not be started from here. `None` if it may.
+fn forbidden_option(target: &str) -> Option<String> {
+    let (name, options) = target.split_once('?').unwrap_or((target, ""));
+    if name.starts_with('-') {
+        return Some(format!(
+            "`{name}` is not the name of an embedded target: use lab:NAME"
+        ));
+    }
+    let is_allowed = |option: &&str| {
+        option.split_once('=').is_some_and(|(key, value)| {
+            key.starts_with(|c: char| c.is_ascii_alphabetic())
+                && !FORBIDDEN_OPTIONS.contains(&key)
+                && !value.contains("://")
+        })
+    };
+    let mut options = options.split('&').filter(|option| !option.is_empty());
+    let forbidden = options.find(|option| !is_allowed(option))?;
+    Some(format!(
+        "`{forbidden}` is not an option of an embedded target that is possible from here: use option=value, without {} and URLs",
+        FORBIDDEN_OPTIONS.join(", ")
+    ))
 }
 
 /// Returns a line for each host of the plan that a person has not allowed.
@@ -169,8 +133,6 @@ pub(crate) fn time_limit_ns(duration_ns: u64, drain_ns: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use plan::profile::Assumed;
-
     use super::*;
     use crate::plan_files::{PlanAccess, PlanInput};
 
@@ -181,74 +143,6 @@ mod tests {
         };
         let text = format!("loadline: 1\n{text}");
         access.read(&PlanInput::Text(text)).unwrap().plan
-    }
-
-    fn exceeded(load: &str) -> Vec<String> {
-        let plan = plan(&format!(
-            "target: http://127.0.0.1:1\nload: {load}\nsteps: [ get: /, get: / ]\n"
-        ));
-        let profile = Profile::new(&plan, 1, Assumed::default(), &[]);
-        ExpectedLoad::new(&plan, &profile).exceeded(&LoadCaps::default())
-    }
-
-    #[test]
-    fn load_at_the_caps_is_allowed() {
-        assert_eq!(
-            exceeded("{ rate: 100/s, duration: 60s }"),
-            Vec::<String>::new()
-        );
-        assert_eq!(
-            exceeded("{ users: 100, duration: 5m }"),
-            Vec::<String>::new()
-        );
-    }
-
-    #[test]
-    fn load_above_a_cap_names_the_flag() {
-        for (load, flag) in [
-            ("{ rate: 101/s, duration: 60s }", "--most-rate 200/s"),
-            ("{ from: 1/s, to: 150/s, duration: 60s }", "--most-rate"),
-            ("{ users: 101, duration: 60s }", "--most-users 100"),
-            ("{ rate: 1/s, duration: 301s }", "--most-duration"),
-            ("{ rate: 99/s, duration: 300s, max-users: 5 }", ""),
-        ] {
-            let lines = exceeded(load);
-            let is_named = lines.iter().any(|line| line.contains(flag));
-            assert!(is_named || flag.is_empty(), "{load}: {lines:?}");
-        }
-        let most = LoadCaps {
-            requests: 10,
-            ..LoadCaps::default()
-        };
-        let load = ExpectedLoad {
-            rate: Some(1.0),
-            requests: Some(11.0),
-            users: None,
-            listeners: None,
-            duration_ns: SECOND,
-            is_known: true,
-        };
-        assert!(load.exceeded(&most)[0].contains("--most-requests 10"));
-    }
-
-    #[test]
-    fn listeners_count_as_users() {
-        let lines = |clients: &str| {
-            let plan = plan(&format!(
-                "target: lab:chat\nload: {{ rate: 1/s, duration: 1s }}\n\
-                 listen: {{ {clients}, open: /rooms/a, push: {{ sent: $.s, from: $.f, sequence: $.n }} }}\n\
-                 steps:\n  - websocket: {{ connect: /rooms/a }}\n  \
-                 - websocket: {{ send: {{ json: {{ s: '{{{{ $intended }}}}', f: '{{{{ $sender }}}}', n: '{{{{ $message }}}}' }} }} }}\n"
-            ));
-            let profile = Profile::new(&plan, 1, Assumed::default(), &[]);
-            ExpectedLoad::new(&plan, &profile).exceeded(&LoadCaps::default())
-        };
-        assert_eq!(
-            lines("clients: 100, connect-rate: 200/s"),
-            Vec::<String>::new()
-        );
-        assert!(lines("clients: 101")[0].contains("101 listeners are above --most-users 100"));
-        assert!(lines("clients: 9, connect-rate: 500/s")[0].contains("--most-rate 200/s"));
     }
 
     #[test]
@@ -302,5 +196,45 @@ mod tests {
                 "{text}: {lines:?}"
             );
         }
+    }
+
+    #[test]
+    fn options_of_embedded_targets_cannot_be_flags() {
+        let lines = |target: &str| {
+            forbidden_parts(&plan(&format!(
+                "load: {{ rate: 1/s, duration: 1s }}\nsteps: [ get: / ]\ntarget: '{target}'\n"
+            )))
+        };
+        for target in [
+            "lab:sum?--log&/tmp/x",
+            "lab:sum?--host&0.0.0.0",
+            "lab:sum?--log=/tmp/x",
+            "lab:sum?log=/tmp/x",
+            "lab:sum?host=0.0.0.0",
+            "lab:sum?port=80",
+            "lab:sum?seed=1&downstream=a",
+            "lab:sum?seed=1&callback=http://x",
+            "lab:sum?seed",
+            "lab:--log",
+        ] {
+            assert_eq!(lines(target).len(), 1, "{target}");
+        }
+        for target in ["lab:sum", "lab:sum?", "lab:sum?seed=1&max-in-flight=9"] {
+            assert_eq!(lines(target), Vec::<String>::new(), "{target}");
+        }
+    }
+
+    #[test]
+    fn many_redirects_and_requests_of_setup_are_refused() {
+        let lines = |extra: &str| {
+            forbidden_parts(&plan(&format!(
+                "target: lab:sum\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ get: / ]\n{extra}\n"
+            )))
+        };
+        assert_eq!(lines("http: { redirects: 10 }"), Vec::<String>::new());
+        assert!(lines("http: { redirects: 11 }")[0].contains("use at most 10"));
+        let setup = |requests: usize| format!("setup: [ {} ]", vec!["get: /"; requests].join(", "));
+        assert_eq!(lines(&setup(50)), Vec::<String>::new());
+        assert!(lines(&setup(51))[0].contains("send 51 requests"));
     }
 }

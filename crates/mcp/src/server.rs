@@ -1,6 +1,15 @@
 //! The server: dispatches calls of tools, logs them, and ends the active run when the client leaves.
 
-use std::{sync::Arc, sync::Mutex, time::Duration};
+use std::{
+    io::ErrorKind,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        mpsc::{self, RecvTimeoutError, Sender},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
 
 use plan::units::SECOND;
 use rmcp::{
@@ -27,7 +36,7 @@ use crate::{
 
 mod calls;
 
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time for requests in flight after the client has left, before they are ended, too.
 const PATIENCE_NS: u64 = 35 * SECOND;
 
@@ -57,7 +66,7 @@ pub fn serve(mut options: ServerOptions) -> Result<(), String> {
     if let Some(plans) = &options.plans {
         let plans = plans
             .canonicalize()
-            .map_err(|error| format!("--plans {}: {error}", plans.display()))?;
+            .map_err(|error| plans_error(plans, &error))?;
         options.plans = Some(plans);
     }
     let fixed = std::env::var("LOADLINE_ALLOW_HOSTS").ok();
@@ -78,8 +87,16 @@ pub fn serve(mut options: ServerOptions) -> Result<(), String> {
     result
 }
 
+fn plans_error(plans: &Path, error: &std::io::Error) -> String {
+    let hint = match error.kind() {
+        ErrorKind::NotFound => ": create the folder first",
+        _ => "",
+    };
+    format!("--plans {}: {error}{hint}", plans.display())
+}
+
 async fn run(state: Arc<ServerState>) -> Result<(), String> {
-    let watch = tokio::spawn(watch(Arc::clone(&state)));
+    let caps_thread = CapsThread::start(Arc::clone(&state))?;
     let service = McpServer(Arc::clone(&state)).serve(rmcp::transport::stdio());
     let result = match Box::pin(service).await {
         Ok(service) => service
@@ -92,17 +109,44 @@ async fn run(state: Arc<ServerState>) -> Result<(), String> {
         Err(error) => Err(error.to_string()),
     };
     end_active(&state).await;
-    watch.abort();
+    drop(caps_thread);
     result.map_err(|error| format!("the connection to the client failed: {error}"))
 }
 
-/// Enforces caps on the active process, also while the client is silent.
-async fn watch(state: Arc<ServerState>) {
-    loop {
-        if let Ok(mut processes) = state.processes.lock() {
-            processes.update(&state.options.caps);
+/// A thread that enforces caps on the active process, also while the client is silent or a call
+/// computes. The thread ends when this value is dropped.
+struct CapsThread {
+    /// The thread ends when its sender is dropped.
+    sender: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl CapsThread {
+    fn start(state: Arc<ServerState>) -> Result<CapsThread, String> {
+        let (sender, receiver) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("mcp-caps".to_owned())
+            .spawn(move || {
+                while receiver.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                    if let Ok(mut processes) = state.processes.lock() {
+                        processes.update(&state.options.caps);
+                    }
+                }
+            })
+            .map_err(|error| format!("cannot start the thread that enforces caps: {error}"))?;
+        Ok(CapsThread {
+            sender: Some(sender),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for CapsThread {
+    fn drop(&mut self) {
+        drop(self.sender.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
         }
-        sleep(LOOK).await;
     }
 }
 
@@ -119,7 +163,7 @@ async fn end_active(state: &ServerState) {
             active.stop("the client closed the connection");
             active.hurry(PATIENCE_NS);
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -269,5 +313,36 @@ impl ServerState {
             decision,
             text: text.lines().next().unwrap_or_default(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_plans_error_is_to_be_created() {
+        let error = std::io::Error::from(ErrorKind::NotFound);
+        let line = plans_error(Path::new("load-tests"), &error);
+        assert!(line.starts_with("--plans load-tests: "), "{line}");
+        assert!(line.ends_with(": create the folder first"), "{line}");
+    }
+
+    #[test]
+    fn caps_thread_ends_when_it_is_dropped() {
+        let folder = std::env::temp_dir().join(format!("mcp-watch-{}", std::process::id()));
+        let options = ServerOptions::for_tests();
+        let state = Arc::new(ServerState {
+            allowed: AllowedHosts::read(&[], None).unwrap(),
+            log: CallLog::open(&folder).unwrap(),
+            processes: Mutex::default(),
+            questions: crate::confirmation::Questions::default(),
+            options,
+        });
+        let caps_thread = CapsThread::start(Arc::clone(&state)).unwrap();
+        assert_eq!(Arc::strong_count(&state), 2);
+        drop(caps_thread);
+        assert_eq!(Arc::strong_count(&state), 1);
+        let _ = std::fs::remove_dir_all(&folder);
     }
 }

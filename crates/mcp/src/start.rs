@@ -11,14 +11,17 @@ use crate::{
     answer::Answer,
     arguments::{FindArguments, StartArguments, plan_input},
     check::{CheckedPlan, invalid_plan},
-    hosts::AllowedHosts,
+    expected_load::rate_text,
+    hosts::{AllowedHosts, LOOPBACK},
     options::{DRAIN_NS, ServerOptions},
     permission::{LAB, time_limit_ns},
-    plan_files::{PlanAccess, PlanInput},
+    plan_files::PlanInput,
     process::{ProcessKind, ProcessOrder},
 };
 
 const FIXED_HOSTS: &str = "LOADLINE_ALLOW_HOSTS";
+/// Name that exists on no machine.
+const NO_HOST: &str = "none.invalid";
 const DRAIN: &str = "30s";
 
 /// A run or a search that may start, except for a person's confirmation.
@@ -40,14 +43,6 @@ pub(crate) struct Starter<'a> {
 }
 
 impl Starter<'_> {
-    /// Returns the folder and the variables that plans may read.
-    pub fn access(&self) -> PlanAccess<'_> {
-        PlanAccess {
-            folder: self.options.plans.as_deref(),
-            env: &self.options.env,
-        }
-    }
-
     /// Checks the arguments of `run_start`.
     ///
     /// # Errors
@@ -63,17 +58,17 @@ impl Starter<'_> {
             }
             (None, (None, None)) => self.checked(given, arguments.digest.as_deref())?,
             (Some(_), _) => {
-                return Err(Answer::refused("`url` needs `rate` and `duration`."));
+                return Err(Answer::unsent("`url` needs `rate` and `duration`."));
             }
             (None, _) => {
-                return Err(Answer::refused(
+                return Err(Answer::unsent(
                     "`rate` and `duration` are only for `url`: a plan has its own load.",
                 ));
             }
         };
         let obstacles = checked.obstacles(&self.options.caps);
         if !obstacles.is_empty() {
-            return Err(Answer::refused(obstacles.join("; ")).with("forbidden", obstacles));
+            return Err(Answer::unsent(obstacles.join("; ")).with("forbidden", obstacles));
         }
         Ok(ReadyStart {
             question: checked.question(),
@@ -99,12 +94,12 @@ impl Starter<'_> {
         let level = |name: &str, text: &str| {
             units::parse_rate(text)
                 .map(|rate| rate.as_f64())
-                .map_err(|error| Answer::refused(error.describe(name, text)))
+                .map_err(|error| Answer::unsent(error.describe(name, text)))
         };
         let max = level("max", &arguments.max)?;
         let budget = arguments.budget.as_deref().unwrap_or("2m");
         let budget_ns = units::parse_duration(budget)
-            .map_err(|error| Answer::refused(error.describe("budget", budget)))?;
+            .map_err(|error| Answer::unsent(error.describe("budget", budget)))?;
         let mut flags = vec!["--max".to_owned(), arguments.max];
         if let Some(min) = arguments.min {
             level("min", &min)?;
@@ -113,19 +108,20 @@ impl Starter<'_> {
         flags.extend(["--budget".to_owned(), budget.to_owned()]);
         for criterion in arguments.criteria {
             plan::criteria::parse_criterion(&criterion)
-                .map_err(|error| Answer::refused(error.describe("criteria", &criterion)))?;
+                .map_err(|error| Answer::unsent(error.describe("criteria", &criterion)))?;
             flags.extend(["--slo".to_owned(), criterion]);
         }
         let mut obstacles = checked.forbidden.clone();
         obstacles.extend(self.search_exceeds(&checked, max, budget_ns));
         if !obstacles.is_empty() {
-            return Err(Answer::refused(obstacles.join("; ")).with("forbidden", obstacles));
+            return Err(Answer::unsent(obstacles.join("; ")).with("forbidden", obstacles));
         }
         Ok(ReadyStart {
             question: format!(
-                "Search the highest load for {}, with up to {}/s, at {}?",
+                "Search the highest load for {}, with {}{}, at {}?",
                 duration(budget_ns),
-                rate(max),
+                rate_text(max * checked.requests_per_arrival()),
+                checked.expected.listeners_text(),
                 checked.hosts.join(", ")
             ),
             checked,
@@ -159,9 +155,9 @@ impl Starter<'_> {
         }
         add(&["--tag", &handle, "--drain", DRAIN]);
         arguments.extend(ready.flags.iter().map(OsString::from));
-        let mut env = self.access().variables();
+        let mut env = self.options.access().variables();
         // The engine refuses all other hosts, also those of redirects.
-        env.push((FIXED_HOSTS.to_owned(), self.allowed.listed()));
+        env.push((FIXED_HOSTS.to_owned(), self.hosts(&ready.checked)));
         Ok(ProcessOrder {
             kind: ready.kind,
             handle,
@@ -172,6 +168,24 @@ impl Starter<'_> {
             planned_ns: ready.planned_ns,
             limit_ns: time_limit_ns(ready.planned_ns, DRAIN_NS),
         })
+    }
+
+    /// Returns the hosts that a run may load, separated by commas: this machine, as far as it is
+    /// allowed, and the hosts of the plan, which a person confirms.
+    fn hosts(&self, checked: &CheckedPlan) -> String {
+        let own = LOOPBACK.iter().map(|host| (*host).to_owned());
+        let mut hosts: Vec<String> = own.filter(|host| self.allowed.allows(host)).collect();
+        let named = checked.hosts.iter();
+        let named: Vec<String> = named
+            .filter(|host| !hosts.contains(host))
+            .cloned()
+            .collect();
+        hosts.extend(named);
+        if hosts.is_empty() {
+            // An empty list means all hosts.
+            hosts.push(NO_HOST.to_owned());
+        }
+        hosts.join(",")
     }
 
     fn search_exceeds(&self, checked: &CheckedPlan, max: f64, budget_ns: u64) -> Vec<String> {
@@ -200,6 +214,7 @@ impl Starter<'_> {
                 count(caps.requests)
             ));
         }
+        lines.extend(checked.expected.listeners_exceed(caps));
         if !checked.expected.is_known {
             lines.push(
                 "the plan has loops of unknown length, so the load of a search is unknown: run it instead"
@@ -215,14 +230,14 @@ impl Starter<'_> {
         digest: Option<&str>,
     ) -> Result<CheckedPlan, Answer> {
         let input = plan_input(plan, path)
-            .map_err(|_| Answer::refused("Give `plan`, `path` or `url`, and only one of them."))?;
+            .map_err(|_| Answer::unsent("Give `plan`, `path` or `url`, and only one of them."))?;
         let checked = self.read(&input)?;
         match digest {
             Some(digest) if digest == checked.digest => Ok(checked),
-            Some(_) => Err(Answer::refused(
+            Some(_) => Err(Answer::unsent(
                 "The plan or one of its files is not what plan_check saw: call plan_check again, and use its digest.",
             )),
-            None => Err(Answer::refused(
+            None => Err(Answer::unsent(
                 "`digest` is missing: call plan_check first, and use the digest of its answer.",
             )),
         }
@@ -237,16 +252,16 @@ impl Starter<'_> {
         has_digest: bool,
     ) -> Result<CheckedPlan, Answer> {
         if given.0.is_some() || given.1.is_some() || has_digest {
-            return Err(Answer::refused(
+            return Err(Answer::unsent(
                 "`url` cannot be combined with `plan`, `path` or `digest`.",
             ));
         }
-        let text = url_plan(url, rate, duration).map_err(Answer::refused)?;
+        let text = url_plan(url, rate, duration).map_err(Answer::unsent)?;
         self.read(&PlanInput::Text(text))
     }
 
     fn read(&self, input: &PlanInput) -> Result<CheckedPlan, Answer> {
-        CheckedPlan::read(self.access(), self.allowed, input)
+        CheckedPlan::read(self.options, self.allowed, input)
             .map_err(|problems| invalid_plan(&problems))
     }
 }
@@ -282,21 +297,10 @@ fn url_plan(url: &str, rate: &str, duration: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::LoadCaps;
-
-    fn options() -> ServerOptions {
-        ServerOptions {
-            allow_hosts: Vec::new(),
-            caps: LoadCaps::default(),
-            runs: "runs".into(),
-            plans: None,
-            env: Vec::new(),
-            asks: true,
-        }
-    }
+    use crate::plan_files::PlanAccess;
 
     fn run(arguments: StartArguments) -> Result<ReadyStart, Answer> {
-        let options = options();
+        let options = ServerOptions::for_tests();
         let allowed = AllowedHosts::read(&[], None).unwrap();
         Starter {
             options: &options,
@@ -306,7 +310,7 @@ mod tests {
     }
 
     fn search(max: &str, budget: Option<&str>) -> Result<ReadyStart, Answer> {
-        let options = options();
+        let options = ServerOptions::for_tests();
         let allowed = AllowedHosts::read(&[], None).unwrap();
         let arguments = FindArguments {
             url: Some("lab:sum".to_owned()),
@@ -379,5 +383,70 @@ mod tests {
         assert!(text(search("300/s", None)).contains("--most-rate"));
         assert!(text(search("10/s", Some("10m"))).contains("--most-duration"));
         assert!(text(search("x", None)).contains("max"));
+    }
+
+    const CHAT: &str = "loadline: 1\ntarget: http://load.example.org\n\
+        load: { rate: 1/s, duration: 1s }\n\
+        listen: { clients: CLIENTS, open: /rooms/a, push: { sent: $.s, from: $.f, sequence: $.n } }\n\
+        steps:\n  - websocket: { connect: /rooms/a }\n  \
+        - websocket: { send: { json: { s: '{{ $intended }}', f: '{{ $sender }}', n: '{{ $message }}' } } }\n";
+
+    /// Prepares the search of a plan on a host that a person has allowed.
+    fn plan_search(plan: &str) -> (ServerOptions, AllowedHosts, Result<ReadyStart, Answer>) {
+        let options = ServerOptions::for_tests();
+        let hosts = ["load.example.org".to_owned(), "other.example".to_owned()];
+        let allowed = AllowedHosts::read(&hosts, None).unwrap();
+        let starter = Starter {
+            options: &options,
+            allowed: &allowed,
+        };
+        let read = options.access().read(&PlanInput::Text(plan.to_owned()));
+        let ready = starter.search(FindArguments {
+            plan: Some(plan.to_owned()),
+            digest: Some(read.unwrap().digest()),
+            criteria: vec!["p99 < 1s".to_owned()],
+            max: "10/s".to_owned(),
+            ..FindArguments::default()
+        });
+        (options, allowed, ready)
+    }
+
+    #[test]
+    fn listeners_of_a_search_have_a_cap() {
+        let (.., ready) = plan_search(&CHAT.replace("CLIENTS", "101"));
+        assert!(text(ready).contains("101 listeners are above --most-users 100"));
+    }
+
+    #[test]
+    fn question_of_a_search_names_requests_and_listeners() {
+        let (.., ready) = plan_search(&CHAT.replace("CLIENTS", "30"));
+        assert_eq!(
+            ready.unwrap().question,
+            "Search the highest load for 2 min, with up to 20 requests/s and 30 listeners, at load.example.org?"
+        );
+        let plan = "loadline: 1\ntarget: http://load.example.org\n\
+            load: { rate: 1/s, duration: 1s }\nsteps: [ get: /a, get: /b, get: /c ]\n";
+        let question = plan_search(plan).2.unwrap().question;
+        assert!(
+            question.contains("with up to 30 requests/s, at"),
+            "{question}"
+        );
+    }
+
+    #[test]
+    fn run_may_load_only_the_hosts_of_its_question() {
+        let plan = "loadline: 1\ntarget: http://load.example.org\n\
+            load: { rate: 1/s, duration: 1s }\nsteps: [ get: / ]\n";
+        let hosts = |plan: &str| {
+            let (options, allowed, ready) = plan_search(plan);
+            let starter = Starter {
+                options: &options,
+                allowed: &allowed,
+            };
+            starter.hosts(&ready.unwrap().checked)
+        };
+        assert_eq!(hosts(plan), "localhost,127.0.0.1,::1,load.example.org");
+        let local = plan.replace("http://load.example.org", "lab:sum");
+        assert_eq!(hosts(&local), "localhost,127.0.0.1,::1");
     }
 }

@@ -1,6 +1,9 @@
 //! Calls of tools, from their arguments to an answer.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use analysis::summary::Summary;
 use decisions::compare::Side;
@@ -15,7 +18,7 @@ use serde_json::{Map, Value};
 use tokio::time::sleep;
 use worker::clock;
 
-use super::{LOOK, ServerState};
+use super::{POLL_INTERVAL, ServerState};
 use crate::{
     answer::Answer,
     arguments::{
@@ -90,7 +93,10 @@ pub(super) async fn call(
             .map(|arguments: ExplainArguments| explain_answer(&arguments.about).into()),
         _ => return CallOutcome::UnknownTool,
     };
-    outcome.unwrap_or_else(|line| Answer::refused(line).into())
+    outcome.unwrap_or_else(|line| match request.name.as_ref() {
+        "plan_check" | "run_start" | "find_start" => Answer::unsent(line).into(),
+        _ => Answer::refused(line).into(),
+    })
 }
 
 fn starter(state: &ServerState) -> Starter<'_> {
@@ -103,7 +109,7 @@ fn starter(state: &ServerState) -> Starter<'_> {
 fn check(state: &ServerState, values: Map<String, Value>) -> Result<Answer, String> {
     let arguments: CheckArguments = arguments::read(values)?;
     let input = arguments::plan_input(arguments.plan, arguments.path)?;
-    let checked = CheckedPlan::read(starter(state).access(), &state.allowed, &input);
+    let checked = CheckedPlan::read(&state.options, &state.allowed, &input);
     let checked = checked.as_ref().map_err(Vec::as_slice);
     Ok(check_answer(checked, &state.options.caps))
 }
@@ -119,7 +125,7 @@ async fn start(
         Err(answer) => return answer.into(),
     };
     if let Some(obstacle) = obstacle(state) {
-        return Answer::refused(obstacle).into();
+        return Answer::unsent(obstacle).into();
     }
     if state.options.asks && !ready.checked.is_local() {
         let (question, digest) = (&ready.question, &ready.checked.digest);
@@ -127,7 +133,7 @@ async fn start(
         match questions.confirm(question, digest, request, context).await {
             Confirmation::Granted => {}
             Confirmation::Asked(asked) => return CallOutcome::Asked(asked),
-            Confirmation::Denied(reason) => return Answer::refused(reason).into(),
+            Confirmation::Denied(reason) => return Answer::unsent(reason).into(),
         }
     }
     let handle = handle();
@@ -149,7 +155,7 @@ async fn start(
         });
         match answer {
             Some(Some(answer)) => return answer.into(),
-            Some(None) => sleep(LOOK).await,
+            Some(None) => sleep(POLL_INTERVAL).await,
             None => return ServerState::lost().into(),
         }
     }
@@ -164,7 +170,7 @@ fn obstacle(state: &ServerState) -> Option<String> {
 fn start_process(state: &ServerState, ready: &ReadyStart, handle: String) -> Result<(), Answer> {
     let mut processes = state.processes.lock().map_err(|_| ServerState::lost())?;
     if let Some(obstacle) = processes.obstacle(&state.options.caps) {
-        return Err(Answer::refused(obstacle));
+        return Err(Answer::unsent(obstacle));
     }
     let order = starter(state)
         .order(ready, handle)
@@ -194,21 +200,29 @@ async fn status(state: &ServerState, arguments: StatusArguments) -> Answer {
     let until_ns = clock::monotonic_ns() + wait_s * SECOND;
     loop {
         let is_over = clock::monotonic_ns() >= until_ns;
-        let answer = with_process(state, &arguments.run, |process| {
+        let record = with_process(state, &arguments.run, |process| {
             let is_due = is_over || process.code.is_some();
-            is_due.then(|| {
-                let record = process.record.as_deref().filter(|_| process.code.is_none());
-                let run = record.and_then(|record| Run::open(record).ok());
-                let so_far = run.map(|run| analysis::summarise(&Run { live: true, ..run }));
-                status_answer(process, so_far.as_ref())
-            })
+            is_due.then(|| process.record.clone().filter(|_| process.code.is_none()))
         });
-        match answer {
-            Some(Some(answer)) => return answer,
-            Some(None) => sleep(LOOK).await,
+        match record {
+            Some(Some(record)) => {
+                // The caps are enforced while the record is summarised.
+                let so_far = record.and_then(|record| summary_so_far(&record));
+                let answer = with_process(state, &arguments.run, |process| {
+                    status_answer(process, so_far.as_ref())
+                });
+                return answer.unwrap_or_else(ServerState::lost);
+            }
+            Some(None) => sleep(POLL_INTERVAL).await,
             None => return unknown_run(state, &arguments.run),
         }
     }
+}
+
+/// Returns the summary of a run in progress. `None` if its record cannot be read yet.
+fn summary_so_far(record: &Path) -> Option<Summary> {
+    let run = Run::open(record).ok()?;
+    Some(analysis::summarise(&Run { live: true, ..run }))
 }
 
 /// Returns the answer for a run that this server did not start.
@@ -234,6 +248,13 @@ fn stop(state: &ServerState, values: Map<String, Value>) -> Result<Answer, Strin
     })
 }
 
+/// Result of a process of this server.
+enum ProcessResult {
+    Answer(Answer),
+    /// Folder of the record.
+    Record(PathBuf),
+}
+
 fn result(state: &ServerState, values: Map<String, Value>) -> Result<Answer, String> {
     let arguments: ResultArguments = arguments::read(values)?;
     let request = ResultRequest {
@@ -248,25 +269,30 @@ fn result(state: &ServerState, values: Map<String, Value>) -> Result<Answer, Str
                 process.name()
             ));
         }
-        if process.order.kind == ProcessKind::Search {
-            return Ok(Some(search(process)));
-        }
-        match process.record.clone() {
-            Some(record) => {
-                summary(&record).map(|summary| Some(run_result(&process.name(), &summary, request)))
-            }
-            None => Ok(Some(status_answer(process, None))),
-        }
+        let answer = match (&process.order.kind, &process.record) {
+            (ProcessKind::Search, _) => search(process),
+            (ProcessKind::Run, None) => status_answer(process, None),
+            // The record is read below, because the caps are enforced meanwhile.
+            (ProcessKind::Run, Some(record)) => return Ok(ProcessResult::Record(record.clone())),
+        };
+        Ok(ProcessResult::Answer(answer))
     });
-    if let Some(answer) = known.transpose()?.flatten() {
-        return Ok(answer);
-    }
-    let record = recorded(state, &arguments.run)?;
-    if record::is_running(&record) {
-        return Err(format!("{} is still running", arguments.run));
-    }
+    let record = match known.transpose()? {
+        Some(ProcessResult::Answer(answer)) => return Ok(answer),
+        Some(ProcessResult::Record(record)) => record,
+        None => recorded_result(state, &arguments.run)?,
+    };
     let name = record.file_name().unwrap_or_default().to_string_lossy();
     Ok(run_result(&name, &summary(&record)?, request))
+}
+
+/// Returns the folder of a record that another process wrote, if the run has ended.
+fn recorded_result(state: &ServerState, name: &str) -> Result<PathBuf, String> {
+    let record = recorded(state, name)?;
+    if record::is_running(&record) {
+        return Err(format!("{name} is still running"));
+    }
+    Ok(record)
 }
 
 fn search(process: &TestProcess) -> Answer {
@@ -284,7 +310,7 @@ fn search(process: &TestProcess) -> Answer {
 }
 
 /// Returns the summary that the command writes as `summary.json`.
-pub(super) fn summary(record: &std::path::Path) -> Result<Summary, String> {
+pub(super) fn summary(record: &Path) -> Result<Summary, String> {
     let run = Run::open(record).map_err(|error| error.to_string())?;
     Ok(audit::page(&run).summary)
 }
