@@ -2,8 +2,8 @@
 
 use codec::events::JsonPath;
 use plan::{
-    Listen, Scenario, Step,
-    listen::{GRACE_NS, PushPaths, stamps_of},
+    Listen, Plan, Scenario, Step,
+    listen::{CONNECT_NAME_IS_TAKEN, GRACE_NS, PushPaths, stamps_of},
     units::SECOND,
     websocket::{WebSocketAction, WebSocketStep},
 };
@@ -67,6 +67,16 @@ impl Translator<'_> {
             read::missing(node, model::LISTEN, text, self.findings);
         }
         found
+    }
+
+    /// Adds the phase in which listeners connect, whose name must be free.
+    pub(super) fn add_connect_phase(&mut self, root: &Node, plan: &mut Plan) {
+        if let Some(load) = root.get("load").filter(|_| plan.listen.is_some())
+            && plan.phases_named_connect() > 0
+        {
+            self.findings.problem(load.mark, CONNECT_NAME_IS_TAKEN);
+        }
+        plan.add_connect_phase();
     }
 
     /// Returns the name of the connections and the steps that open one.

@@ -211,13 +211,7 @@ impl Translator<'_> {
         plan.secrets.extend(passwords(background.as_ref()));
         plan.background = background.filter(|_| !self.inputs.solo);
         plan.listen = listen.filter(|_| !self.inputs.solo);
-        if let Some(load) = root.get("load").filter(|_| plan.listen.is_some())
-            && plan.phases_named_connect() > 0
-        {
-            self.findings
-                .problem(load.mark, plan::listen::CONNECT_NAME_IS_TAKEN);
-        }
-        plan.add_connect_phase();
+        self.add_connect_phase(root, &mut plan);
         self.judged_together(&plan);
         plan.assumed = self.assumed(root.get("assume"));
         plan.files = vec![path.display().to_string()];
