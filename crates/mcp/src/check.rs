@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn question_names_the_listeners() {
         let plan = "loadline: 1\ntarget: lab:chat\nload: { rate: 1/s, duration: 10s }\n\
-            listen: { clients: 30, open: /rooms/a, push: { sent: $.s, from: $.f, sequence: $.n } }\n\
+            listen: { clients: 30, open: /rooms/a, name: live, push: { sent: $.s, from: $.f, sequence: $.n } }\n\
             steps:\n  - websocket: { connect: /rooms/a }\n  \
             - websocket: { send: { json: { s: '{{ $intended }}', f: '{{ $sender }}', n: '{{ $message }}' } } }\n";
         let options = ServerOptions::for_tests();

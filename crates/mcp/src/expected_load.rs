@@ -256,7 +256,7 @@ mod tests {
         let lines = |clients: &str| {
             let plan = plan(&format!(
                 "target: lab:chat\nload: {{ rate: 1/s, duration: 1s }}\n\
-                 listen: {{ {clients}, open: /rooms/a, push: {{ sent: $.s, from: $.f, sequence: $.n }} }}\n\
+                 listen: {{ {clients}, open: /rooms/a, name: live, push: {{ sent: $.s, from: $.f, sequence: $.n }} }}\n\
                  steps:\n  - websocket: {{ connect: /rooms/a }}\n  \
                  - websocket: {{ send: {{ json: {{ s: '{{{{ $intended }}}}', f: '{{{{ $sender }}}}', n: '{{{{ $message }}}}' }} }} }}\n"
             ));

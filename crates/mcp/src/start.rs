@@ -387,7 +387,7 @@ mod tests {
 
     const CHAT: &str = "loadline: 1\ntarget: http://load.example.org\n\
         load: { rate: 1/s, duration: 1s }\n\
-        listen: { clients: CLIENTS, open: /rooms/a, push: { sent: $.s, from: $.f, sequence: $.n } }\n\
+        listen: { clients: CLIENTS, open: /rooms/a, name: live, push: { sent: $.s, from: $.f, sequence: $.n } }\n\
         steps:\n  - websocket: { connect: /rooms/a }\n  \
         - websocket: { send: { json: { s: '{{ $intended }}', f: '{{ $sender }}', n: '{{ $message }}' } } }\n";
 
