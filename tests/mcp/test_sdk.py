@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
@@ -54,5 +55,7 @@ def test_official_client_checks_confirms_and_stops(tmp_path: Path, mode: str) ->
             assert len((await client.list_prompts()).prompts) == 3
             assert len((await client.list_resources()).resources) > 10
 
-    anyio.run(use)
+    # In a thread, because tests with a browser leave an event loop in the process.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(anyio.run, use).result()
     assert questions == ["Send up to 10 requests/s for 1 s, 10 requests, to load.example.org?"]
