@@ -160,7 +160,7 @@ def test_losses_and_duplicates_are_criteria(start_lab, mqtt, criterion, judgemen
 def test_criteria_on_messages_require_mqtt_clients(loadline):
     ran = loadline("run", "http://127.0.0.1:9/", "--rate", "1/s", "--duration", "1s", "--check", "lost < 1%")
     assert ran.returncode == 2
-    assert "counts messages of MQTT clients, but this run has none" in ran.stderr
+    assert "counts messages of MQTT clients or to listeners, but this run has neither" in ran.stderr
 
 
 def test_stop_rule_ends_a_run_that_loses_messages(start_lab, loadline):

@@ -17,7 +17,7 @@ pub fn command(args: &args::Mcp) -> u8 {
     let served = options(args).and_then(|options| {
         if std::io::stdin().is_terminal() {
             log::say(format_args!(
-                "loadline: this server speaks the Model Context Protocol: start it from an MCP client"
+                "loadline: this command is a server of the Model Context Protocol: start it from an MCP client"
             ));
         }
         mcp::serve(options).map_err(CommandError::could_not_run)

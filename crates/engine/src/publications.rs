@@ -24,7 +24,7 @@ const REST_NS: u64 = 1_000_000_000;
 
 /// What became of a published message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PublicationFate {
+pub enum PublicationOutcome {
     /// The server accepted the message, or the operating system did if there is no response.
     Sent,
     /// The message was sent at least in part, and its response is missing.
@@ -43,7 +43,7 @@ pub struct Publication {
     /// When the worker started the operation, in nanoseconds of the run.
     pub at_ns: u64,
     /// What became of it.
-    pub fate: PublicationFate,
+    pub outcome: PublicationOutcome,
 }
 
 /// Publications of all workers of a run.
@@ -55,8 +55,10 @@ pub struct Publications {
     finished: AtomicUsize,
     /// Number of publishers so far.
     publishers: AtomicU32,
-    /// Number of messages so far by [`PublicationFate`].
-    fates: [AtomicU64; 3],
+    /// Number of messages that steps have stamped.
+    stamped: AtomicU64,
+    /// Number of published messages by [`PublicationOutcome`].
+    outcomes: [AtomicU64; 3],
     all: Mutex<Vec<Publication>>,
 }
 
@@ -69,7 +71,8 @@ impl Publications {
             workers,
             finished: AtomicUsize::new(0),
             publishers: AtomicU32::new(0),
-            fates: Default::default(),
+            stamped: AtomicU64::new(0),
+            outcomes: Default::default(),
             all: Mutex::default(),
         }
     }
@@ -80,10 +83,19 @@ impl Publications {
         self.finished.load(Ordering::Acquire) >= self.workers
     }
 
-    /// Returns how many messages have had this fate so far.
+    /// Returns the number of messages with this outcome.
     #[must_use]
-    pub fn so_far(&self, fate: PublicationFate) -> u64 {
-        self.fates[fate as usize].load(Ordering::Relaxed)
+    pub fn count(&self, outcome: PublicationOutcome) -> u64 {
+        self.outcomes[outcome as usize].load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of stamped messages that no listener should receive: refused ones, those
+    /// that were never sent, and those in flight.
+    #[must_use]
+    pub fn not_due(&self) -> u64 {
+        let due = [PublicationOutcome::Sent, PublicationOutcome::Unknown];
+        let due: u64 = due.into_iter().map(|outcome| self.count(outcome)).sum();
+        self.stamped.load(Ordering::Relaxed).saturating_sub(due)
     }
 
     /// Returns the publications that were handed over, in the order of their times.
@@ -225,6 +237,7 @@ impl PublisherLease {
         let (_, slot) = self
             .0
             .get_or_insert_with(|| (Rc::clone(publishers), publishers.take()));
+        publishers.shared.stamped.fetch_add(1, Ordering::Relaxed);
         let next = &mut publishers.state.borrow_mut().next[*slot as usize];
         let message = *next;
         *next += 1;
@@ -237,15 +250,15 @@ impl PublisherLease {
     }
 
     /// Adds a message to the list of publications.
-    pub fn add_publication(&self, stamp: MessageStamp, at_ns: u64, fate: PublicationFate) {
+    pub fn add_publication(&self, stamp: MessageStamp, at_ns: u64, outcome: PublicationOutcome) {
         if let Some((publishers, _)) = &self.0 {
-            let fates = &publishers.shared.fates;
-            fates[fate as usize].fetch_add(1, Ordering::Relaxed);
+            let outcomes = &publishers.shared.outcomes;
+            outcomes[outcome as usize].fetch_add(1, Ordering::Relaxed);
             publishers.state.borrow_mut().log.push(Publication {
                 publisher: stamp.publisher,
                 message: stamp.message,
                 at_ns,
-                fate,
+                outcome,
             });
         }
     }
@@ -275,7 +288,7 @@ mod tests {
             publisher: 0,
             message: at_ns,
             at_ns,
-            fate: PublicationFate::Sent,
+            outcome: PublicationOutcome::Sent,
         };
         publications.hand_over(&mut vec![one(5), one(9)]);
         assert!(!publications.are_complete());

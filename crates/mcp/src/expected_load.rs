@@ -192,16 +192,7 @@ mod tests {
     use plan::profile::Assumed;
 
     use super::*;
-    use crate::plan_files::{PlanAccess, PlanInput};
-
-    fn plan(text: &str) -> Plan {
-        let access = PlanAccess {
-            folder: None,
-            env: &[],
-        };
-        let text = format!("loadline: 1\n{text}");
-        access.read(&PlanInput::Text(text)).unwrap().plan
-    }
+    use crate::plan_files::plan_of as plan;
 
     fn exceeded(load: &str) -> Vec<String> {
         let plan = plan(&format!(

@@ -134,16 +134,7 @@ pub(crate) fn time_limit_ns(duration_ns: u64, drain_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan_files::{PlanAccess, PlanInput};
-
-    fn plan(text: &str) -> Plan {
-        let access = PlanAccess {
-            folder: None,
-            env: &[],
-        };
-        let text = format!("loadline: 1\n{text}");
-        access.read(&PlanInput::Text(text)).unwrap().plan
-    }
+    use crate::plan_files::plan_of as plan;
 
     #[test]
     fn hosts_of_every_part_need_permission() {

@@ -211,6 +211,17 @@ fn is_native(path: &str) -> Result<(), String> {
     }
 }
 
+/// Returns the plan of a text without its first line.
+#[cfg(test)]
+pub(crate) fn plan_of(text: &str) -> Plan {
+    let access = PlanAccess {
+        folder: None,
+        env: &[],
+    };
+    let text = format!("loadline: 1\n{text}");
+    access.read(&PlanInput::Text(text)).unwrap().plan
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -161,9 +161,13 @@ impl Base {
     fn head(&self, request: &BlockingRequest<'_>) -> String {
         let BlockingRequest { method, path, .. } = request;
         let mut head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {}\r\naccept: application/json\r\nconnection: close\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n",
             self.authority
         );
+        let is_accept = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case("accept");
+        if !request.headers.iter().any(is_accept) {
+            head += "accept: application/json\r\n";
+        }
         if let Some(credentials) = &self.credentials {
             head += &format!("authorization: {credentials}\r\n");
         }

@@ -93,7 +93,10 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         let has_clients =
             labels.any(|label| label.group == LabelGroup::Mqtt || messages::is_delivery(label));
         if !has_clients {
-            return Some("it counts messages of MQTT clients, but this run has none".into());
+            return Some(
+                "it counts messages of MQTT clients or to listeners, but this run has neither"
+                    .into(),
+            );
         }
         // Without a label, they are counted for the whole run.
         criterion.of.as_ref()?;

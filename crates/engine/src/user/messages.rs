@@ -8,7 +8,7 @@ use worker::{
 };
 
 use super::{User, operation::Operation};
-use crate::publications::PublicationFate;
+use crate::publications::PublicationOutcome;
 
 /// What a step on a connection measured.
 #[derive(Debug, Default)]
@@ -30,12 +30,12 @@ pub(super) struct Messages {
 
 impl Messages {
     /// Returns what became of the message that the step published. `None` if nothing was sent.
-    pub fn fate(&self, ended: RequestOutcome) -> Option<PublicationFate> {
+    pub fn outcome(&self, ended: RequestOutcome) -> Option<PublicationOutcome> {
         let is_sent = self.bytes_out > 0 || ended == RequestOutcome::Ok;
         if is_sent {
-            return Some(PublicationFate::Sent);
+            return Some(PublicationOutcome::Sent);
         }
-        self.first_write_ns.map(|_| PublicationFate::Unknown)
+        self.first_write_ns.map(|_| PublicationOutcome::Unknown)
     }
 }
 

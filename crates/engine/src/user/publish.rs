@@ -5,7 +5,7 @@ use plan::listen::{INTENDED, MESSAGE, SENDER};
 use serde_json::Value;
 
 use super::{User, operation::Operation};
-use crate::publications::{MessageStamp, PublicationFate};
+use crate::publications::{MessageStamp, PublicationOutcome};
 use worker::client::Exchange;
 
 impl User<'_> {
@@ -27,29 +27,29 @@ impl User<'_> {
         stamp
     }
 
-    /// Notes what became of a stamped message. `fate` is `None` if nothing was sent.
+    /// Notes what became of a stamped message. `outcome` is `None` if nothing was sent.
     pub(super) fn note_publication(
         &self,
-        stamp: Option<MessageStamp>,
+        stamp: MessageStamp,
         operation: Operation,
-        fate: Option<PublicationFate>,
+        outcome: Option<PublicationOutcome>,
     ) {
-        if let (Some(stamp), Some(fate)) = (stamp, fate) {
+        if let Some(outcome) = outcome {
             self.publisher
-                .add_publication(stamp, operation.started_ns, fate);
+                .add_publication(stamp, operation.started_ns, outcome);
         }
     }
 }
 
 /// Returns what became of the message in a request. `None` if nothing was sent.
-pub(super) fn fate_of_request(
+pub(super) fn outcome_of_request(
     exchange: &Exchange,
     ended: RequestOutcome,
-) -> Option<PublicationFate> {
+) -> Option<PublicationOutcome> {
     exchange.moments.first_write?;
     Some(match ended {
-        RequestOutcome::Unanswered(_) => PublicationFate::Unknown,
-        _ if exchange.answer.status >= 400 => PublicationFate::Refused,
-        _ => PublicationFate::Sent,
+        RequestOutcome::Unanswered(_) => PublicationOutcome::Unknown,
+        _ if exchange.answer.status >= 400 => PublicationOutcome::Refused,
+        _ => PublicationOutcome::Sent,
     })
 }

@@ -89,8 +89,10 @@ impl User<'_> {
         };
         let (ended, result) = self.judge(&mut ongoing, result, early);
         self.book(&ongoing, ended, &result, drawn_from);
-        let fate = publish::fate_of_request(&ongoing.exchange, ended);
-        self.note_publication(stamp, operation, fate);
+        if let Some(stamp) = stamp {
+            let outcome = publish::outcome_of_request(&ongoing.exchange, ended);
+            self.note_publication(stamp, operation, outcome);
+        }
         if let Some((mut witness, url)) = witness {
             witness.record(&ongoing, url, ended, &result);
         }

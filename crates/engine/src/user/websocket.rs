@@ -210,7 +210,9 @@ impl User<'_> {
         };
         let verb = step.spec.verb().unwrap_or_default();
         self.record_messages((verb, &step.spec.label), operation, &messages, ended);
-        self.note_publication(stamp, operation, messages.fate(ended));
+        if let Some(stamp) = stamp {
+            self.note_publication(stamp, operation, messages.outcome(ended));
+        }
         self.worker.run_due(messages.done_ns);
         result
     }

@@ -11,7 +11,7 @@ const MOST_BYTES: usize = 32 << 20;
 const MOST_REDIRECTS: u32 = 10;
 
 /// Returns the module at an `https://` URL. Like k6, asks first with the parameter `_k6`, by which
-/// servers tell k6 from browsers, and then without.
+/// servers distinguish k6 from browsers, and then without.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ fn get(name: &str) -> Result<BlockingResponse, String> {
             .send(&BlockingRequest {
                 method: "GET",
                 path: &path,
-                headers: &[],
+                headers: &[("accept", "*/*")],
                 body: None,
             })
             .map_err(|reason| failed(&reason))?;

@@ -13,7 +13,7 @@ use crate::{
     clock::Clock,
     deadlines::{Cut, Limit, NEVER},
     memory::{Held, Memory},
-    net::connect::ConnectionInfo,
+    net::ConnectionInfo,
     worker::Worker,
 };
 use codec::{

@@ -29,8 +29,8 @@ use tokio_rustls::rustls::ClientConfig;
 use crate::{
     deadlines::Limit,
     net::{
-        Dialer, Stream,
-        connect::{Alpn, Connector, HostOverrides, Opened},
+        Alpn, Dialer, Stream,
+        connect::{Connector, HostOverrides, Opened},
         fault::socket_fault,
         tls,
     },

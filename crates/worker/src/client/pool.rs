@@ -9,7 +9,7 @@ use super::{http1::Http1, http2::pool::StreamPool, transport::Transport};
 use crate::{
     deadlines::Limit,
     net::{
-        connect::ConnectionInfo,
+        ConnectionInfo,
         fault::timed_out,
         semaphore::{Permit, Semaphore},
     },

@@ -2,7 +2,7 @@
 //! errors to faults.
 
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::RefCell,
     collections::HashMap,
     io,
     net::{IpAddr, SocketAddr, SocketAddrV6},
@@ -21,10 +21,12 @@ use tokio::{
 use tokio_rustls::{
     TlsConnector,
     client::TlsStream,
-    rustls::{ClientConfig, SupportedCipherSuite, pki_types::ServerName},
+    rustls::{ClientConfig, pki_types::ServerName},
 };
 
 use super::{
+    alpn::{Alpn, H2, TlsConfigs},
+    connection_info::{ConnectionInfo, TlsInfo, tls_info},
     fault::{socket_fault, timed_out},
     semaphore::Semaphore,
     stream::{Dialer, Stream},
@@ -58,43 +60,6 @@ pub struct Connector {
 /// Returns the address for a host and port, if it is not the one that a lookup finds.
 pub type HostOverrides = dyn Fn(&str, u16) -> Option<SocketAddr>;
 
-/// Protocols that the client offers in a TLS handshake (ALPN).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alpn {
-    /// HTTP/1.1, or what the configuration says for other protocols.
-    Http1,
-    /// HTTP/2 alone.
-    Http2,
-    /// HTTP/2 and HTTP/1.1. The server chooses.
-    Both,
-}
-
-/// TLS configurations by offered protocols.
-#[derive(Debug)]
-struct TlsConfigs {
-    http1: Arc<ClientConfig>,
-    http2: OnceCell<Arc<ClientConfig>>,
-    both: OnceCell<Arc<ClientConfig>>,
-}
-
-impl TlsConfigs {
-    fn get(&self, alpn: Alpn) -> &Arc<ClientConfig> {
-        let with = |protocols: &[&[u8]]| {
-            let mut config = ClientConfig::clone(&self.http1);
-            config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-            Arc::new(config)
-        };
-        match alpn {
-            Alpn::Http1 => &self.http1,
-            Alpn::Http2 => self.http2.get_or_init(|| with(&[H2])),
-            Alpn::Both => self.both.get_or_init(|| with(&[H2, b"http/1.1"])),
-        }
-    }
-}
-
-/// Name of HTTP/2 in ALPN.
-const H2: &[u8] = b"h2";
-
 #[derive(Debug, Clone)]
 enum Resolved {
     /// Addresses with port 0. An IPv6 address may have a zone.
@@ -117,26 +82,6 @@ pub struct Opened {
     pub info: ConnectionInfo,
 }
 
-/// What is known of a connection from its beginning.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ConnectionInfo {
-    /// Address of the server, or of the proxy. `None` if the connection is not over TCP.
-    pub peer: Option<SocketAddr>,
-    /// What TLS negotiated. `None` without TLS.
-    pub tls: Option<TlsInfo>,
-    /// Whether the protocol is HTTP/2.
-    pub is_http2: bool,
-}
-
-/// What a TLS handshake negotiated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TlsInfo {
-    /// Version of TLS: `1.2` or `1.3`.
-    pub version: &'static str,
-    /// IANA's name of the cipher suite, such as `TLS_AES_128_GCM_SHA256`.
-    pub cipher: &'static str,
-}
-
 impl Opened {
     /// Returns the durations of the phases.
     #[must_use]
@@ -146,24 +91,6 @@ impl Opened {
             connect_ns: self.connect_ns,
             tls_ns: self.tls_ns,
         }
-    }
-}
-
-/// Describes a cipher suite, which belongs to one version of TLS.
-fn tls_info(suite: SupportedCipherSuite) -> TlsInfo {
-    let (version, name) = match suite {
-        SupportedCipherSuite::Tls12(_) => ("1.2", suite.suite().as_str()),
-        SupportedCipherSuite::Tls13(_) => ("1.3", suite.suite().as_str()),
-    };
-    TlsInfo {
-        version,
-        cipher: match name.unwrap_or_default() {
-            // rustls adds the version to the names of TLS 1.3.
-            "TLS13_AES_128_GCM_SHA256" => "TLS_AES_128_GCM_SHA256",
-            "TLS13_AES_256_GCM_SHA384" => "TLS_AES_256_GCM_SHA384",
-            "TLS13_CHACHA20_POLY1305_SHA256" => "TLS_CHACHA20_POLY1305_SHA256",
-            other => other,
-        },
     }
 }
 
@@ -199,11 +126,7 @@ impl Connector {
             semaphore: Semaphore::new(CONNECTING),
             lookups: RefCell::default(),
             names: RefCell::default(),
-            tls: TlsConfigs {
-                http1: tls,
-                http2: OnceCell::new(),
-                both: OnceCell::new(),
-            },
+            tls: TlsConfigs::new(tls),
             server_name: http.tls.server_name.clone(),
             proxies: http.proxies.clone(),
             route: http.route.clone(),

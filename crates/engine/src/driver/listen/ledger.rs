@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use measure::sequence::{Arrival, Sequence};
 
-use crate::publications::{Publication, PublicationFate};
+use crate::publications::{Publication, PublicationOutcome};
 
 /// What a listener received, by publisher.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl PublicationIndex {
         let mut counts: Vec<u64> = Vec::new();
         let mut ends: Vec<u64> = Vec::new();
         for one in &all {
-            let is_published = one.fate != PublicationFate::Refused;
+            let is_published = one.outcome != PublicationOutcome::Refused;
             let before = published.last().copied().unwrap_or(0);
             published.push(before + u64::from(is_published));
             let publisher = one.publisher as usize;
@@ -60,7 +60,9 @@ impl PublicationIndex {
             counts[publisher] += 1;
             ends[publisher] = ends[publisher].max(one.message.saturating_add(1));
         }
-        let is_complete = all.iter().all(|one| one.fate == PublicationFate::Sent);
+        let is_complete = all
+            .iter()
+            .all(|one| one.outcome == PublicationOutcome::Sent);
         PublicationIndex {
             complete: (is_complete && counts == ends).then_some(counts),
             all,
@@ -169,7 +171,7 @@ impl Deliveries {
         let excess = inexact.map(|(publisher, sequence)| {
             let of_publisher = due.iter().filter(|one| {
                 one.publisher as usize == publisher
-                    && one.fate != PublicationFate::Refused
+                    && one.outcome != PublicationOutcome::Refused
                     && sequence.contains(one.message)
             });
             (of_publisher.count() as u64).saturating_sub(sequence.received())
@@ -197,13 +199,13 @@ impl Deliveries {
             };
         }
         let due = publications.all.get(during).unwrap_or_default();
-        let is_published = |one: &&Publication| one.fate != PublicationFate::Refused;
+        let is_published = |one: &&Publication| one.outcome != PublicationOutcome::Refused;
         let mut counts = DeliveryCounts::default();
         for publication in due.iter().filter(is_published) {
             let is_received = self.contains(publication);
             counts.expected += 1;
             counts.received += u64::from(is_received);
-            let is_unknown = publication.fate == PublicationFate::Unknown;
+            let is_unknown = publication.outcome == PublicationOutcome::Unknown;
             counts.missing_of_unknown += u64::from(is_unknown && !is_received);
         }
         counts.received -= self.counted_in_excess(due);
@@ -228,7 +230,7 @@ mod tests {
             publisher,
             message,
             at_ns,
-            fate: PublicationFate::Sent,
+            outcome: PublicationOutcome::Sent,
         }
     }
 
@@ -267,9 +269,9 @@ mod tests {
     #[test]
     fn refused_messages_are_not_due_and_unknown_ones_may_be_missing() {
         let mut all: Vec<Publication> = (0..4).map(|n| publication(0, n, n)).collect();
-        all[1].fate = PublicationFate::Refused;
-        all[2].fate = PublicationFate::Unknown;
-        all[3].fate = PublicationFate::Unknown;
+        all[1].outcome = PublicationOutcome::Refused;
+        all[2].outcome = PublicationOutcome::Unknown;
+        all[3].outcome = PublicationOutcome::Unknown;
         let mut deliveries = Deliveries::default();
         for message in [0, 1, 3] {
             deliveries.receive(0, message);

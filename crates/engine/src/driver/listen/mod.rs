@@ -21,7 +21,7 @@ use super::Driver;
 use crate::{
     program::Program,
     publications::{
-        PublicationFate::{Refused, Sent, Unknown},
+        PublicationOutcome::{Refused, Sent, Unknown},
         Publications,
     },
     user::Env,
@@ -37,7 +37,7 @@ use worker::{
 
 /// How often a worker reports its progress to stop rules.
 const PROGRESS_NS: u64 = 250_000_000;
-/// How long a run that ends at once waits for the lists of what was published.
+/// How long a run that ends immediately waits for the lists of what was published.
 const LATE_LISTS_NS: u64 = 500_000_000;
 /// How long the connections may take to close.
 const CLOSE_NS: u64 = 1_500_000_000;
@@ -169,7 +169,7 @@ impl Listeners {
         }
     }
 
-    /// Waits a moment for publishers that were told to end at once.
+    /// Waits for publishers that must end immediately, for a limited time.
     async fn wait_for_late_publishers(&self) {
         let until_ns = self.env.worker.clock.now().saturating_add(LATE_LISTS_NS);
         while !self.publications.are_complete() && self.env.worker.clock.now() < until_ns {
@@ -212,7 +212,7 @@ impl Listeners {
         for member in members {
             all.add(&member.count(publications));
             // With many publications, a comparison takes milliseconds. Other tasks, such as the one
-            // that tells that the worker is alive, must run too.
+            // that updates the worker's heartbeat, must run too.
             tokio::task::yield_now().await;
         }
         all
@@ -240,19 +240,19 @@ impl Listeners {
             return;
         }
         let counts = &self.counts;
-        // Missing messages may still arrive, but only increases are reported. Those that the
-        // service refused are not missing.
-        let fate = |fate| self.publications.so_far(fate);
-        let not_due = fate(Refused).saturating_mul(counts.opened.get());
+        // Missing messages may still arrive, but only increases are reported.
+        let count = |outcome| self.publications.count(outcome);
+        let not_due = self.publications.not_due();
+        let not_due = not_due.saturating_mul(counts.opened.get());
         let missing = counts.skipped.get().saturating_sub(counts.late.get());
         // The publications are those of all workers, so only the first one reports them.
-        let published = |count: u64| if self.env.worker.index == 0 { count } else { 0 };
+        let published = |n: u64| if self.env.worker.index == 0 { n } else { 0 };
         let all = [
             counts.received.get(),
             missing.saturating_sub(not_due).max(before[1]),
             counts.again.get(),
-            published(fate(Sent) + fate(Unknown) + fate(Refused)),
-            published(fate(Unknown)),
+            published(count(Sent) + count(Unknown) + count(Refused)),
+            published(count(Unknown)),
         ];
         let names = [
             "so_far_received",
@@ -296,18 +296,18 @@ impl Listeners {
         ];
         let clients = share.of_first(u64::from(self.listen.clients));
         let started = self.members.borrow().len() as u64;
-        let fate = |fate| {
+        let outcome = |outcome| {
             let all = publications.all().iter();
-            all.filter(|one| one.fate == fate).count() as u64
+            all.filter(|one| one.outcome == outcome).count() as u64
         };
-        let published = fate(Sent) + fate(Unknown);
+        let published = outcome(Sent) + outcome(Unknown);
         // Listeners that never started missed everything.
         let absent = deliveries.absent + (clients - started.min(clients)) * published;
         all.push(("absent", absent));
         if worker.index == 0 {
-            all.push(("due", published + fate(Refused)));
-            all.push(("unknown", fate(Unknown)));
-            all.push(("turned_down", fate(Refused)));
+            all.push(("due", published + outcome(Refused)));
+            all.push(("unknown", outcome(Unknown)));
+            all.push(("turned_down", outcome(Refused)));
         }
         let now = worker.clock.now();
         let mut recorder = worker.recorder.borrow_mut();

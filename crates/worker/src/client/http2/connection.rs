@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     client::pool::OpenCount,
-    net::{Stream, connect::ConnectionInfo, fault::socket_fault},
+    net::{ConnectionInfo, Stream, fault::socket_fault},
     worker::Worker,
 };
 

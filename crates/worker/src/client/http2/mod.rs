@@ -36,7 +36,7 @@ use super::{
 use crate::{
     deadlines::{Cut, Limit},
     memory::Held,
-    net::connect::{Alpn, ConnectionInfo},
+    net::{Alpn, ConnectionInfo},
 };
 
 /// The protocol of an origin.
