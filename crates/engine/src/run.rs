@@ -377,9 +377,7 @@ fn listen_driver(program: &Program) -> DriverMaker {
         Box::new(ListenDriver {
             program: test.copy(),
             settings: context.client,
-            publications: context
-                .publications
-                .unwrap_or_else(|| Arc::new(Publications::new(0, 0))),
+            publications: context.publications,
         })
     })
 }

@@ -46,13 +46,15 @@ const CLOSE_NS: u64 = 1_500_000_000;
 pub(crate) struct ListenDriver {
     pub program: Program,
     pub settings: HttpClientConfig,
-    pub publications: Arc<Publications>,
+    /// What the scenarios publish. Nothing listens without it.
+    pub publications: Option<Arc<Publications>>,
 }
 
 impl Driver for ListenDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let Some(compiled) = &self.program.listen else {
+            let (Some(compiled), Some(publications)) = (&self.program.listen, self.publications)
+            else {
                 return;
             };
             let listen = compiled.spec.clone();
@@ -70,7 +72,7 @@ impl Driver for ListenDriver {
                 listen,
                 paths,
                 push,
-                publications: self.publications,
+                publications,
                 members: RefCell::default(),
                 alive: Cell::new(0),
                 is_ending: Cell::new(false),
