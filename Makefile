@@ -128,20 +128,23 @@ test: wheel-under-test
 endif
 TIER ?= not proof and not long
 
-test: tests-build
+test: lint tests-build
 	$(MAKE) -j2 --output-sync=target test-rust test-commands
 	$(PYTEST) -m '$(TIER) and alone and paced' -n 3
 	$(PYTEST) -m '$(TIER) and alone and not paced'
 
+# Checks of a few seconds come first: they fail before the minutes of the build.
+lint: $(TESTS)/ready
+	cargo fmt --all --check
+	$(TESTS)/bin/ruff check tests bench python packaging
+	$(TESTS)/bin/ruff format --check tests bench python packaging
+
 # Property tests use a fixed seed, so a change never fails by chance. `make test-long` draws new cases.
 test-rust:
-	cargo fmt --all --check
 	PROPTEST_RNG_SEED=1 cargo test -q $(CI_BUILD) --all-targets
 	$(if $(CASES),cargo test -q $(CI_BUILD) --lib -- --ignored)
 	cargo clippy $(CI_BUILD) --all-targets -- -D warnings
 	cd web && npm run check && npm run test
-	$(TESTS)/bin/ruff check tests bench python packaging
-	$(TESTS)/bin/ruff format --check tests bench python packaging
 
 test-commands:
 	$(PYTEST) -m '$(TIER) and not alone' -n 7

@@ -186,8 +186,8 @@ PUBLISHING = """
 
 
 def serve_room(room: Room, publish: Callable[[int, bytes], None]) -> Callable[[Peer], None]:
-    """Serves listeners and publishers. A publisher receives a message when all listeners are connected, and is answered when `publish` has
-    passed on its message, of which it gets the number and the text."""
+    """Serves listeners and publishers. A publisher receives a message when all listeners are connected. It is
+    answered when `publish` has passed on its message, of which it gets the number and the text."""
 
     def serve(peer: Peer) -> None:
         if "x-publisher" not in peer.headers:

@@ -1,7 +1,11 @@
 //! Samples processes and control groups from /proc: CPU, memory, threads, descriptors, context
 //! switches.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use plan::server::{MetricLocation, MetricSource};
 use record::server::{Descriptor, MetricReading};
@@ -69,12 +73,26 @@ fn switches(pid: u32) -> BTreeMap<(u32, u32), f64> {
         .collect()
 }
 
+/// A process with a descriptor of a socket that listens on the port.
+struct Listener {
+    pid: u32,
+    descriptor: PathBuf,
+    socket: String,
+}
+
+impl Listener {
+    /// The process may be gone, and another one may have its number.
+    fn is_there(&self) -> bool {
+        fs::read_link(&self.descriptor).is_ok_and(|link| Path::new(&self.socket) == link)
+    }
+}
+
 pub(super) struct Processes {
     source: MetricSource,
     cores: Cores,
     switches: Switches,
-    /// The processes that were last found on the port, and how many samples used them.
-    listeners: Option<(Vec<u32>, u32)>,
+    /// The listeners that were last found on the port, and how many samples used them.
+    listeners: Option<(Vec<Listener>, u32)>,
 }
 
 impl Processes {
@@ -87,19 +105,20 @@ impl Processes {
         }
     }
 
-    /// Returns the processes that listen on a port. A search reads the descriptors of every process
-    /// of the machine, which takes long on a busy one, so the result is used for several samples.
+    /// Returns the processes that listen on a port. A search reads the sockets of the machine and
+    /// the descriptors of every process, which takes seconds on a busy one, so the result is used
+    /// for several samples.
     fn listeners(&mut self, port: u16) -> Result<Vec<u32>, String> {
-        if let Some((pids, samples)) = &mut self.listeners
+        if let Some((listeners, samples)) = &mut self.listeners
             && *samples < SEARCH_SAMPLES
-            // A process may be gone, and another one may have its number.
-            && by_port(port, pids.iter().copied())? == *pids
+            && listeners.iter().all(Listener::is_there)
         {
             *samples += 1;
-            return Ok(pids.clone());
+            return Ok(listeners.iter().map(|one| one.pid).collect());
         }
-        let pids = by_port(port, all_pids())?;
-        self.listeners = (!pids.is_empty()).then(|| (pids.clone(), 1));
+        let found = by_port(port)?;
+        let pids = found.iter().map(|one| one.pid).collect();
+        self.listeners = (!found.is_empty()).then_some((found, 1));
         Ok(pids)
     }
 
@@ -211,8 +230,8 @@ fn all_pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Returns the candidates that listen on a port.
-fn by_port(port: u16, candidates: impl Iterator<Item = u32>) -> Result<Vec<u32>, String> {
+/// Returns one listener for each process that listens on a port.
+fn by_port(port: u16) -> Result<Vec<Listener>, String> {
     let mut sockets = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let text = fs::read_to_string(table).unwrap_or_default();
@@ -225,15 +244,19 @@ fn by_port(port: u16, candidates: impl Iterator<Item = u32>) -> Result<Vec<u32>,
         .iter()
         .map(|inode| format!("socket:[{inode}]"))
         .collect();
-    let has = |pid: &u32| {
-        let open = fs::read_dir(format!("/proc/{pid}/fd"))
-            .into_iter()
-            .flatten()
-            .flatten();
-        open.filter_map(|entry| fs::read_link(entry.path()).ok())
-            .any(|link| names.iter().any(|name| Path::new(name) == link))
+    let of_process = |pid: u32| {
+        let open = fs::read_dir(format!("/proc/{pid}/fd"));
+        open.into_iter().flatten().flatten().find_map(|entry| {
+            let link = fs::read_link(entry.path()).ok()?;
+            let socket = names.iter().find(|name| Path::new(name) == link)?;
+            Some(Listener {
+                pid,
+                descriptor: entry.path(),
+                socket: socket.clone(),
+            })
+        })
     };
-    Ok(candidates.filter(has).collect())
+    Ok(all_pids().filter_map(of_process).collect())
 }
 
 fn listener(line: &str, port: u16) -> Option<u64> {
@@ -343,6 +366,20 @@ mod tests {
         }
         drop(listener);
         assert!(look("x=process:no-such-process-here").is_err());
+    }
+
+    #[test]
+    fn closed_listener_is_searched_again() {
+        let first = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = first.local_addr().unwrap().port();
+        let source = plan::server::parse(&format!("x=port:{port}")).unwrap();
+        let mut processes = Processes::new(source);
+        processes.look().unwrap();
+        let listeners = processes.listeners.as_ref().unwrap();
+        assert!(listeners.0.iter().all(Listener::is_there));
+        drop(first);
+        let reason = processes.look().unwrap_err();
+        assert_eq!(reason, format!("no process listens on port {port}"));
     }
 
     #[test]
