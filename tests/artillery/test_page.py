@@ -21,6 +21,7 @@ ROWS = {
     "`config.http`": "http",
     "`config.http.defaults`, and the older `config.defaults`": "defaults",
     "`config.http.cookieJarOptions`": "cookie-jar",
+    "`config.http.distributedTracing`": "tracing",
     "`config.tls`": "tls",
     "`config.ws`": "websocket",
     "Items of `config.phases`": "phases",

@@ -25,6 +25,7 @@ import { saturation } from "./sections/saturation";
 import type { Section } from "./sections/section";
 import { streams } from "./sections/streams";
 import { throughput } from "./sections/throughput";
+import { traces } from "./sections/traces";
 import { verdict } from "./sections/verdict";
 import type { Page } from "./types";
 
@@ -53,6 +54,7 @@ export function view(env: Env, header: Header): View {
     generator(env),
     nodes(),
     saturation(),
+    traces(),
     custom(),
     mocks(),
     recovery(),

@@ -405,5 +405,6 @@ fn provisional(label: LabelId, intended: Intended, started_ns: u64) -> Sample {
         status: None,
         bytes_out: 0,
         bytes_in: 0,
+        trace: None,
     }
 }

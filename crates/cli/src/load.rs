@@ -116,6 +116,7 @@ pub fn load(
         let mut plan = formats::url_plan(url, &options)?;
         headers::add(&mut plan, &args.header).map_err(CommandError::bad_input)?;
         override_version(&mut plan, args)?;
+        override_trace_context(&mut plan, args)?;
         return Ok(plan);
     }
     if let Some(reason) = urls::without_scheme(&args.what) {
@@ -139,6 +140,7 @@ pub fn load(
     let mut plan = formats::load(&inputs, &front_ends::readers())?;
     headers::add(&mut plan, &args.header).map_err(CommandError::bad_input)?;
     override_version(&mut plan, args)?;
+    override_trace_context(&mut plan, args)?;
     if flags.shape_the_load(args) {
         override_load(&mut plan, args, flags)?;
     }
@@ -156,6 +158,29 @@ fn override_version(plan: &mut Plan, args: &args::RunArgs) -> Result<(), Command
     }
     plan.http.versions.usual = plan::HttpVersion::named(name).unwrap_or_default();
     plan.http.versions.by_origin.clear();
+    Ok(())
+}
+
+/// Applies `--trace-context` and `--trace-url`.
+fn override_trace_context(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> {
+    if let Some(sampling) = args.trace_context {
+        if !matches!(plan.work, plan::Work::Scenarios(_)) {
+            let reason =
+                "--trace-context: only requests of HTTP scenarios can carry a trace context";
+            return Err(CommandError::bad_input(reason));
+        }
+        plan.http.trace_context.get_or_insert_default().sampling = sampling;
+    }
+    let Some(url) = &args.trace_url else {
+        return Ok(());
+    };
+    plan::TraceContext::check_url(url)
+        .map_err(|reason| CommandError::bad_input(format!("--trace-url: {reason}")))?;
+    let Some(context) = &mut plan.http.trace_context else {
+        let reason = "--trace-url needs traced requests: add --trace-context";
+        return Err(CommandError::bad_input(reason));
+    };
+    context.url = Some(url.clone());
     Ok(())
 }
 

@@ -67,6 +67,12 @@ fn unfit(args: &args::RunArgs) -> Option<&'static str> {
         (args.drain != args::DRAIN, "--drain"),
         (args.once, "--once"),
         (args.trace, "--trace"),
+        (args.http.is_some(), "--http"),
+        (args.requests.is_some(), "--requests"),
+        (args.proxy.is_some(), "--proxy"),
+        (args.pacing_slack.is_some(), "--pacing-slack"),
+        (args.trace_context.is_some(), "--trace-context"),
+        (args.trace_url.is_some(), "--trace-url"),
         (args.json.is_some(), "--json"),
         (!args.secret.is_empty(), "--secret"),
         (args.memory.is_some(), "--memory"),
@@ -94,6 +100,10 @@ fn variables(args: &args::RunArgs) -> Vec<(&'static str, String)> {
     say("LOADLINE_STOP", joined(&args.stop, ";"));
     say("LOADLINE_SERVER", joined(&args.server, ";"));
     say("LOADLINE_ARRIVAL_RATE", args.rate.clone());
+    say(
+        "LOADLINE_EXCERPTS",
+        args.no_excerpts.then(|| "off".to_owned()),
+    );
     say("LOADLINE_EXPORT", joined(&args.export, ","));
     say("LOADLINE_SEED", args.seed.map(|seed| seed.to_string()));
     let writes = args.script_write.as_ref();

@@ -189,6 +189,10 @@ fn asked<'a>(
         (args.once, "--once"),
         (args.trace, "--trace"),
         (args.stage.is_some(), "--stage"),
+        (args.environment.is_some(), "--environment"),
+        (args.http.is_some(), "--http"),
+        (args.trace_context.is_some(), "--trace-context"),
+        (args.trace_url.is_some(), "--trace-url"),
         (
             args.users.is_some() && front_ends::scripts(&args.what).is_some(),
             "--users",

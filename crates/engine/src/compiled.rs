@@ -3,7 +3,7 @@
 
 use measure::{Labels, label::LabelGroup};
 use plan::{
-    Load, Plan, PoolPolicy, Problem, Schedule, Share, Work,
+    Load, Plan, PoolPolicy, Problem, Schedule, Share, TraceSampling, Work,
     mqtt::{Counted, Mqtt},
     work::DEFAULT,
 };
@@ -107,6 +107,11 @@ impl Compiled {
         }
         let refused = |reason: String| Err(vec![Problem::anywhere(reason)]);
         self.peak /= share.of as f64;
+        if let Some(context) = &mut self.http.trace_context
+            && let TraceSampling::PerSecond(rate) = &mut context.sampling
+        {
+            *rate /= share.of as f64;
+        }
         if plan.listen.is_some() {
             return refused(plan::listen::ONE_PROCESS.to_owned());
         }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use crate::{
     Histogram, Label, LabelId, Sample, Slot, accumulator::Tally, custom::CustomMetrics, label,
-    sample::RequestOutcome,
 };
 
 pub use crate::{
@@ -81,6 +80,8 @@ pub struct Snapshot {
     pub custom: CustomMetrics,
     /// First samples of each fault and failure.
     pub firsts: Vec<FirstSeen>,
+    /// Traced requests that joined the slowest ones of their label.
+    pub slowest: Vec<Sample>,
     /// Time at which the worker stopped starting arrivals, if the run ended early.
     pub arrivals_end_ns: Option<u64>,
     /// Ages of the requests in flight at the end of the interval, by label.
@@ -128,6 +129,8 @@ pub struct RunPart {
     /// Time at which the last request or iteration of the interval ended, in nanoseconds from the
     /// start of the run. 0 if none ended.
     pub last_end_ns: u64,
+    /// Number of finished requests that carried a trace context.
+    pub traced: u64,
 }
 
 /// Samples of a level, such as the number of active users.
@@ -204,18 +207,6 @@ impl From<String> for FailureDetail {
     }
 }
 
-impl FirstSeen {
-    /// Returns the reason as text.
-    #[must_use]
-    pub fn reason(&self) -> String {
-        match self.sample.ended {
-            RequestOutcome::Ok => "ok".to_owned(),
-            RequestOutcome::Failed(failure) => failure.to_string(),
-            RequestOutcome::Unanswered(fault) => fault.text().to_owned(),
-        }
-    }
-}
-
 /// One interval of the run, merged over the workers.
 #[derive(Debug, Default)]
 pub struct Interval {
@@ -235,6 +226,8 @@ pub struct Interval {
     pub custom: CustomMetrics,
     /// First samples of each fault and failure.
     pub firsts: Vec<FirstSeen>,
+    /// Traced requests that joined the slowest ones of their label.
+    pub slowest: Vec<Sample>,
     /// Labels added since the previous interval.
     pub labels: Vec<Label>,
     /// Ages of the requests in flight at the end of the interval, by label. Label 0 contains all
@@ -295,6 +288,7 @@ impl Interval {
         self.run.websocket.join(&run.websocket);
         self.run.socketio.join(&run.socketio);
         self.run.lines_lost += run.lines_lost;
+        self.run.traced += run.traced;
         self.run.stall_ns = self.run.stall_ns.max(run.stall_ns);
         self.run.last_end_ns = self.run.last_end_ns.max(run.last_end_ns);
         self.run.in_flight.join(run.in_flight);
@@ -320,6 +314,7 @@ impl Interval {
         self.frontend.merge(snapshot.frontend);
         self.custom.add(&snapshot.custom);
         self.firsts.extend(snapshot.firsts);
+        self.slowest.extend(snapshot.slowest);
     }
 
     /// Returns the slot of a label, merged over all phases.

@@ -30,6 +30,7 @@ mod status;
 pub mod stream;
 pub mod summary;
 mod tls_fault;
+pub mod trace_context;
 pub mod varint;
 mod websocket;
 
@@ -43,6 +44,7 @@ pub use recorder::Recorder;
 pub use sample::{DurationSample, Intended, Sample};
 pub use slot::Slot;
 pub use status::Status;
+pub use trace_context::SpanContext;
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,

@@ -13,6 +13,7 @@ use crate::{
     interval::{FailureDetail, FirstSeen, RunPart, Snapshot},
     label,
     sample::{DurationSample, Intended, RequestOutcome},
+    trace_context::SlowestRequests,
 };
 
 /// Records the samples of one worker.
@@ -32,6 +33,7 @@ pub struct Recorder {
     firsts: Vec<FirstSeen>,
     /// Pairs of label and outcome for which a first sample is already stored.
     seen: Vec<(LabelId, RequestOutcome)>,
+    slowest: SlowestRequests,
     arrivals_end_ns: Option<u64>,
     full: Vec<Snapshot>,
 }
@@ -62,6 +64,7 @@ impl Recorder {
             custom: CustomRecorder::default(),
             firsts: Vec::new(),
             seen: Vec::new(),
+            slowest: SlowestRequests::default(),
             arrivals_end_ns: None,
             full: Vec::new(),
         }
@@ -132,6 +135,10 @@ impl Recorder {
     pub fn sample(&mut self, sample: &Sample) {
         self.advance(sample.done_ns);
         self.run.last_end_ns = self.run.last_end_ns.max(sample.done_ns);
+        if sample.trace.is_some() {
+            self.run.traced += 1;
+            self.slowest.offer(sample);
+        }
         let all = self.slot(label::ALL, sample.intended.ns());
         if sample.intended.is_timed() {
             all.record(TimeKind::Lateness, OutcomeClass::Ok, sample.lateness_ns());
@@ -345,6 +352,7 @@ impl Recorder {
                 .unwrap_or_default(),
             custom: self.custom.take(),
             firsts: std::mem::take(&mut self.firsts),
+            slowest: self.slowest.take(),
             arrivals_end_ns: self.arrivals_end_ns,
             in_flight_ages: Vec::new(),
             last,
@@ -375,6 +383,7 @@ mod tests {
             status: Some(Status::Http(200)),
             bytes_out: 100,
             bytes_in: 200,
+            trace: None,
         }
     }
 

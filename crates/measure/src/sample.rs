@@ -1,6 +1,6 @@
 //! A sample: the times of one request, including its intended start.
 
-use crate::{Failure, Fault, LabelId, OutcomeClass, Status, TimeKind};
+use crate::{Failure, Fault, LabelId, OutcomeClass, SpanContext, Status, TimeKind};
 
 /// Time at which an action should start, in nanoseconds from the start of the run.
 ///
@@ -90,6 +90,16 @@ impl RequestOutcome {
             RequestOutcome::Unanswered(_) => OutcomeClass::Unanswered,
         }
     }
+
+    /// Returns the reason of the result as text: `ok`, or why the request is an error.
+    #[must_use]
+    pub fn reason(self) -> String {
+        match self {
+            RequestOutcome::Ok => "ok".to_owned(),
+            RequestOutcome::Failed(failure) => failure.to_string(),
+            RequestOutcome::Unanswered(fault) => fault.text().to_owned(),
+        }
+    }
 }
 
 /// A duration other than the time of a request: connect, TLS, script time.
@@ -130,6 +140,8 @@ pub struct Sample {
     pub bytes_out: u64,
     /// Number of bytes read on the wire, including the head.
     pub bytes_in: u64,
+    /// Context that the request carried. `None` if it was not traced.
+    pub trace: Option<SpanContext>,
 }
 
 impl Sample {

@@ -34,6 +34,7 @@ pub mod server;
 mod share;
 pub mod socketio;
 pub mod template;
+mod trace_context;
 pub mod units;
 mod users;
 mod validate;
@@ -65,6 +66,7 @@ pub use script::ScriptFile;
 pub use secret::is_secret_name;
 pub use share::Share;
 pub use template::Template;
+pub use trace_context::{TraceContext, TraceSampling};
 pub use units::Rate;
 pub use users::{ActivePeriod, UserPhase};
 pub use validate::Problem;
@@ -360,6 +362,9 @@ pub struct Http {
     /// Rules of the cookie jar.
     #[serde(rename = "jar_rules")]
     pub cookies: CookieRules,
+    /// Which requests carry a trace context. `None` for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_context: Option<TraceContext>,
     /// Whether a body in an unknown encoding is passed through unchanged. Fewer encodings are then
     /// known, as in Artillery. Otherwise reading the body fails.
     pub takes_any_encoding: bool,
@@ -386,6 +391,7 @@ impl Default for Http {
             max_redirects: 10,
             cookie_jar: true,
             cookies: CookieRules::default(),
+            trace_context: None,
             takes_any_encoding: false,
             dialect: Dialect::default(),
         }

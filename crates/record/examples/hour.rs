@@ -96,6 +96,7 @@ fn sample(k: u64) -> Sample {
         status: Some(Status::Http(200)),
         bytes_out: 120,
         bytes_in: 900,
+        trace: None,
     }
 }
 

@@ -92,6 +92,7 @@ impl Manifest {
                 })
                 .collect(),
             negotiated: Vec::new(),
+            trace_context: plan.http.trace_context.clone(),
             frontend_settings: plan.frontend_settings.clone(),
             workers: started.workers,
             seed: started.seed,

@@ -87,6 +87,8 @@ pub(super) struct RunLine {
     last_end_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     lines_lost: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    traced: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     custom: Vec<CustomLine>,
 }
@@ -284,6 +286,7 @@ impl RunLine {
             host_ns: frame.host_ns,
             last_end_ns: run.last_end_ns,
             lines_lost: run.lines_lost,
+            traced: run.traced,
             custom: custom::lines(&frame.custom),
         }
     }
@@ -317,6 +320,7 @@ impl RunLine {
             stall_ns: self.stall_ns,
             lines_lost: self.lines_lost,
             last_end_ns: self.last_end_ns,
+            traced: self.traced,
         };
         frame.custom = custom::metrics(&self.custom);
         frame.throttled_ns = self.throttled_ns;

@@ -1,6 +1,9 @@
 //! `events.jsonl`: phases, warnings, first errors, and the reason for an early end.
 
-use measure::{LabelId, NegotiatedVersion, Status, interval::FirstSeen};
+use measure::{
+    LabelId, NegotiatedVersion, Sample, SpanContext, Status, interval::FirstSeen,
+    sample::RequestOutcome,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +24,8 @@ pub struct Event {
     pub lost: Option<NodeLost>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub negotiated: Option<NegotiatedVersion>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<TracedRequest>,
 }
 
 impl Event {
@@ -35,6 +40,7 @@ impl Event {
             change: None,
             lost: None,
             negotiated: None,
+            request: None,
         }
     }
 
@@ -76,6 +82,8 @@ pub enum EventKind {
     Negotiated,
     /// Some requests were sent but are not recorded.
     Unmeasured,
+    /// A traced request was among the slowest of its label.
+    SlowRequest,
     #[serde(other)]
     Note,
 }
@@ -109,6 +117,77 @@ pub struct FirstError {
     pub first_read_ns: Option<u64>,
     /// When the request ended.
     pub done_ns: u64,
+    /// Trace context of the request. `None` if it was not traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceIds>,
+}
+
+/// Ids under which a service may have recorded a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TraceIds {
+    /// Id of the trace: 32 hexadecimal digits.
+    pub trace_id: String,
+    /// Id of the request's span, the parent of the service's span: 16 hexadecimal digits.
+    pub span_id: String,
+}
+
+impl From<SpanContext> for TraceIds {
+    fn from(context: SpanContext) -> TraceIds {
+        TraceIds {
+            trace_id: context.trace_id(),
+            span_id: context.span_id(),
+        }
+    }
+}
+
+/// A traced request among the slowest of its label. Times are in nanoseconds from the start of the
+/// run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TracedRequest {
+    /// Number of the label.
+    pub label: LabelId,
+    /// Ids of the request.
+    #[serde(flatten)]
+    pub ids: TraceIds,
+    /// Status of the response: an HTTP code, or a text such as `websocket:1011`. `None` if there
+    /// was none.
+    #[schemars(schema_with = "status_schema")]
+    pub status: Option<Status>,
+    /// Reason under which the request is counted as an error. `None` if it succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When the request should have started.
+    pub intended_ns: u64,
+    /// When the first byte of the request was written.
+    pub first_write_ns: Option<u64>,
+    /// When the first byte of the response was read.
+    pub first_read_ns: Option<u64>,
+    /// When the request ended.
+    pub done_ns: u64,
+}
+
+impl TracedRequest {
+    /// Creates the entry of a request. Returns `None` if the request was not traced.
+    #[must_use]
+    pub fn new(sample: &Sample) -> Option<TracedRequest> {
+        let failed = sample.ended != RequestOutcome::Ok;
+        Some(TracedRequest {
+            label: sample.label,
+            ids: sample.trace?.into(),
+            status: sample.status,
+            reason: failed.then(|| sample.ended.reason()),
+            intended_ns: sample.intended.ns(),
+            first_write_ns: sample.first_write_ns,
+            first_read_ns: sample.first_read_ns,
+            done_ns: sample.done_ns,
+        })
+    }
+
+    /// Returns the response time in nanoseconds.
+    #[must_use]
+    pub fn response_ns(&self) -> u64 {
+        self.done_ns.saturating_sub(self.intended_ns)
+    }
 }
 
 fn status_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -121,7 +200,7 @@ impl FirstError {
         let sample = &first.sample;
         FirstError {
             label: sample.label,
-            reason: first.reason(),
+            reason: sample.ended.reason(),
             detail: redactor.text(&first.detail.detail),
             mismatches: first
                 .detail
@@ -136,6 +215,7 @@ impl FirstError {
             first_write_ns: sample.first_write_ns,
             first_read_ns: sample.first_read_ns,
             done_ns: sample.done_ns,
+            trace: sample.trace.map(TraceIds::from),
         }
     }
 }

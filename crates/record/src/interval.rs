@@ -220,6 +220,7 @@ fn join(mine: &mut RunPart, run: &RunPart) {
     mine.websocket.join(&run.websocket);
     mine.socketio.join(&run.socketio);
     mine.lines_lost += run.lines_lost;
+    mine.traced += run.traced;
     mine.stall_ns = mine.stall_ns.max(run.stall_ns);
     mine.last_end_ns = mine.last_end_ns.max(run.last_end_ns);
     mine.in_flight.join(run.in_flight);

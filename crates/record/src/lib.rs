@@ -47,7 +47,7 @@ pub use begin::{moment, plan_digest, sha256, utc};
 pub use change::{Changed, LoadChange};
 pub use chunk::{DecodedChunk, RecordChunk};
 pub use copy::{Ages, Copier, Extra, RecordPiece, Replica};
-pub use event::{Event, EventKind, FirstError};
+pub use event::{Event, EventKind, FirstError, TraceIds, TracedRequest};
 pub use host::Host;
 pub use interval::{HostSample, IntervalRecord, IntervalRow, LabelTotals};
 pub use intervals::Frames;

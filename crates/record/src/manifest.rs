@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use measure::NegotiatedVersion;
-use plan::{Share, about::About};
+use plan::{Share, TraceContext, about::About};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,9 @@ pub struct Manifest {
     /// HTTP versions that servers negotiated, without origins that can only be HTTP/1.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub negotiated: Vec<NegotiatedVersion>,
+    /// Which requests carry a trace context. `None` for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_context: Option<TraceContext>,
     #[serde(
         default,
         alias = "plugins",
@@ -232,6 +235,8 @@ impl Manifest {
         .into_iter()
         .for_each(hide);
         manifest.node.iter_mut().for_each(hide);
+        let context = manifest.trace_context.iter_mut();
+        context.flat_map(|context| &mut context.url).for_each(hide);
         for list in [
             &mut manifest.criteria,
             &mut manifest.unjudged_criteria,

@@ -33,6 +33,8 @@ pub struct Rows {
     pub exited: u64,
     pub end_ns: u64,
     pub last_end_ns: u64,
+    /// Number of finished requests that carried a trace context.
+    pub traced: u64,
 }
 
 impl Rows {
@@ -42,6 +44,7 @@ impl Rows {
         self.skipped += row.run.skipped;
         self.exited += row.run.exited;
         self.opened += row.run.opened;
+        self.traced += row.run.traced;
         self.http2.add(&row.run.http2);
         row.run.http2 = row.run.http2.levels();
         self.add_connections(&row);
@@ -213,10 +216,11 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         stall_ns,
         lines_lost,
         last_end_ns,
+        traced,
     } = run;
     numbers.extend([due, started, skipped, exited, opened, connections]);
     numbers.extend([&http2.stream_limit, &websocket.open, &socketio.open]);
-    numbers.extend([stall_ns, lines_lost, last_end_ns]);
+    numbers.extend([stall_ns, lines_lost, last_end_ns, traced]);
     for gauge in [in_flight, users, &http2.connections, &http2.streams] {
         numbers.extend([gauge.samples, gauge.sum, gauge.max, gauge.last]);
     }
@@ -300,7 +304,7 @@ impl Reader<'_> {
     fn run(&mut self) -> RunPart {
         let [due, started, skipped, exited, opened, connections] = self.array();
         let [stream_limit, open_websockets, open_sessions] = self.array();
-        let [stall_ns, lines_lost, last_end_ns] = self.array();
+        let [stall_ns, lines_lost, last_end_ns, traced] = self.array();
         let [in_flight, users, connections_over_http2, streams] =
             std::array::from_fn(|_| self.gauge());
         RunPart {
@@ -332,6 +336,7 @@ impl Reader<'_> {
             stall_ns,
             lines_lost,
             last_end_ns,
+            traced,
         }
     }
 }

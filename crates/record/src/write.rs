@@ -3,12 +3,12 @@
 
 use std::{collections::BTreeSet, io, path::Path};
 
-use measure::{Interval, Label, LabelId, TimeSpan, label};
+use measure::{Interval, Label, LabelId, TimeSpan, label, trace_context::SlowestRequests};
 use plan::Plan;
 
 use super::{
     DecodedChunk, Event, EventKind, FirstError, HostSample, IntervalRecord, Manifest, NodeRow,
-    RecordChunk, RecordError, Run, RunEnd, RunLocation, RunState, begin,
+    RecordChunk, RecordError, Run, RunEnd, RunLocation, RunState, TracedRequest, begin,
     chunk::json_lines,
     copy::{self, Copier, Extra, RecordPiece},
     files::{self, Files, replace},
@@ -18,6 +18,10 @@ use super::{
     totals::Totals,
 };
 use crate::redact::Redactor;
+
+/// Maximum number of slow requests recorded in one interval. Where responses become ever slower,
+/// every request is among the slowest so far.
+const SLOW_REQUESTS: usize = 100;
 
 #[must_use]
 pub fn unwritten_because(source: &io::Error) -> String {
@@ -33,6 +37,7 @@ pub struct Writer {
     lost_from_ns: Option<u64>,
     failure: Option<String>,
     seen: BTreeSet<(LabelId, String)>,
+    slowest: SlowestRequests,
     copier: Option<Box<dyn Copier>>,
     encoder: Option<hlog::Encoder>,
     of_parts: bool,
@@ -123,6 +128,7 @@ impl Writer {
             lost_from_ns: None,
             failure: None,
             seen: BTreeSet::new(),
+            slowest: SlowestRequests::default(),
             copier: None,
             encoder: None,
             of_parts: false,
@@ -391,6 +397,19 @@ impl Writer {
                 ..Event::new(first.done_ns, EventKind::FirstError, text)
             });
         }
+        interval
+            .slowest
+            .iter()
+            .for_each(|sample| self.slowest.offer(sample));
+        let slowest = self.slowest.take();
+        let traced = slowest.iter().filter_map(TracedRequest::new);
+        events.extend(traced.take(SLOW_REQUESTS).map(|request| {
+            let text = format!("trace {}", request.ids.trace_id);
+            Event {
+                request: Some(request.clone()),
+                ..Event::new(request.done_ns, EventKind::SlowRequest, text)
+            }
+        }));
         events.sort_by_key(|event| event.at_ns);
         events
     }

@@ -25,6 +25,7 @@ pub mod sheet;
 mod socketio;
 mod streams;
 pub mod svg;
+mod traces;
 pub mod trend;
 mod websocket;
 mod xml;

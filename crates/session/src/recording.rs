@@ -272,6 +272,7 @@ fn measured(decoded: &DecodedChunk, in_flight_ages: &Ages) -> Interval {
         frontend: decoded.frontend.clone(),
         custom: frame.custom.clone(),
         firsts: Vec::new(),
+        slowest: Vec::new(),
         labels: decoded.labels.clone(),
         in_flight_ages: in_flight_ages
             .iter()

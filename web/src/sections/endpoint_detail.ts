@@ -152,6 +152,7 @@ function cause(reason: string, n: number, first: ErrorRow["first"]): HTMLElement
       : first?.detail && !first.body
         ? h("p", {}, h("code", { class: "sample-text" }, first.detail))
         : null,
+    first?.trace ? h("p", { class: "muted" }, "Trace ", h("code", {}, first.trace.trace_id)) : null,
     first?.body
       ? h("div", {}, h("p", { class: "muted" }, "Response body:"), h("pre", { class: "excerpt" }, first.body))
       : null,

@@ -94,6 +94,8 @@ export interface FirstError {
   intended_ns: number;
   first_write_ns?: number | null;
   done_ns: number;
+  /** Ids under which the service may have recorded the request. */
+  trace?: { trace_id: string; span_id: string };
 }
 
 export interface ErrorRow {

@@ -152,6 +152,29 @@ export interface Http2 {
   sentence: string | null;
 }
 
+/** Requests that carried a trace context. */
+export interface Traces {
+  sampling: string;
+  requests: number;
+  share: number | null;
+  /** By label, slowest first. */
+  slowest: SlowRequest[];
+  sentence: string;
+}
+
+export interface SlowRequest {
+  label: number;
+  text: string;
+  trace_id: string;
+  span_id: string;
+  url?: string;
+  response_ns: number;
+  service_ns: number | null;
+  intended_ns: number;
+  status: number | string | null;
+  reason?: string;
+}
+
 export interface Summary {
   schema: number;
   run: {
@@ -238,6 +261,7 @@ export interface Summary {
   http2?: Http2;
   websocket?: WebSocketCounts;
   socketio?: SocketIoCounts;
+  traces?: Traces;
   errors: ErrorRow[];
   conclusions: Conclusion[];
   /** Assumptions, one sentence each. */

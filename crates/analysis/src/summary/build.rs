@@ -97,6 +97,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         http2,
         websocket: super::websocket::row(run),
         socketio: super::socketio::row(run),
+        traces: super::traces::row(run, all.slot.counters.ended()),
         errors: figures::errors(run),
         conclusions: Vec::new(),
         assumptions: Vec::new(),

@@ -15,6 +15,7 @@ mod scenarios;
 mod server;
 mod socketio;
 pub(crate) mod stream;
+mod traces;
 mod trend;
 mod websocket;
 
@@ -39,6 +40,7 @@ pub use scenarios::ScenarioRow;
 pub use server::ServerRow;
 pub use socketio::SocketIo;
 pub use stream::{GoodputRow, StreamRow};
+pub use traces::{SlowRequest, Traces};
 pub use trend::{Trend, TrendSpan};
 pub use websocket::WebSocket;
 
@@ -151,6 +153,9 @@ pub struct Summary {
     /// Socket.IO sessions and events. `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socketio: Option<SocketIo>,
+    /// Requests that carried a trace context. `None` if the plan does not send one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Traces>,
     /// Causes of errors, most frequent first.
     pub errors: Vec<ErrorRow>,
     pub conclusions: Vec<Conclusion>,

@@ -113,6 +113,21 @@ pub struct RunArgs {
     /// Print requests and responses, without secrets, bodies cut at 2 KB
     #[arg(long)]
     pub trace: bool,
+    /// Send a traceparent header (W3C) with all requests, with a share (1%), or with a number per
+    /// second (10/s); the slowest traced requests are reported
+    #[arg(
+        long,
+        value_name = "WHICH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all",
+        value_parser = plan::TraceSampling::parse
+    )]
+    pub trace_context: Option<plan::TraceSampling>,
+    /// Address of a trace in your tracing system, for links from the report:
+    /// 'https://tempo.example/trace/{trace_id}'
+    #[arg(long, value_name = "URL")]
+    pub trace_url: Option<String>,
     /// Treat the run as a probe of a search: ignore the load of this first period, and judge only
     /// by --check
     #[arg(long, value_name = "TIME", hide = true)]

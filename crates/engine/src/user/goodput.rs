@@ -56,6 +56,7 @@ mod tests {
             status: Some(Status::Http(200)),
             bytes_out: 0,
             bytes_in: 0,
+            trace: None,
         };
         let streamed = StreamSample {
             label: 2,

@@ -59,6 +59,7 @@ impl User<'_> {
             status: messages.status.filter(|_| ended != RequestOutcome::Ok),
             bytes_out: messages.bytes_out,
             bytes_in: messages.bytes_in,
+            trace: None,
         };
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.sample(&sample);

@@ -91,6 +91,8 @@ pub const HTTP: &[&str] = &[
     "redirects",
     "headers",
     "cookies",
+    "trace-context",
+    "trace-url",
     "tls",
     "resolve",
     "unix",

@@ -377,6 +377,11 @@ fn http(key: &str) -> Value {
         }
         "headers" => named("Headers sent with every request", "pairs"),
         "cookies" => boolean("Whether virtual users store cookies"),
+        "trace-context" => json!({
+            "type": ["boolean", "string"],
+            "description": "Which requests carry a traceparent header: true for all, a share such as 1%, or a rate such as 10/s [false]",
+        }),
+        "trace-url" => string("Address of a trace in your tracing system, with {trace_id}"),
         "tls" => named("Certificates used by this plan", "tls"),
         "resolve" => named("HOST:PORT:ADDRESS: address overrides", "texts"),
         "unix" => string("A Unix domain socket for all connections"),

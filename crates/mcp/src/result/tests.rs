@@ -208,6 +208,7 @@ fn error_row(text: &str) -> ErrorRow {
         labels: Vec::new(),
         by_label: Vec::new(),
         first: Some(FirstError {
+            trace: None,
             label: 2,
             reason: "status 500".to_owned(),
             detail: String::new(),

@@ -403,6 +403,7 @@ fn finish(
         status: None,
         bytes_out: u64::from(sent.bytes),
         bytes_in: 0,
+        trace: None,
     };
     shared.record(&sample, detail);
     let is_message = sent.label != shared.labels.connect && sent.label != shared.labels.subscribe;

@@ -1,6 +1,7 @@
 //! Figures of protocols in the terminal.
 
 use analysis::summary::Summary;
+use record::units;
 
 use super::{
     Detail,
@@ -27,6 +28,32 @@ pub(super) fn http2(summary: &Summary, columns: Columns, detail: Detail) -> Stri
         .as_ref()
         .and_then(|http2| http2.sentence.as_ref());
     lines.extend(sentence.map(|sentence| wrap(&format!("           {sentence}"), 11, columns)));
+    lines.join("\n")
+}
+
+/// Slowest traced requests that are shown, without and with `--verbose`.
+const TRACED: [usize; 2] = [3, 20];
+
+pub(super) fn traces(summary: &Summary, columns: Columns, detail: Detail) -> String {
+    let Some(traces) = &summary.traces else {
+        return String::new();
+    };
+    let head = format!("Traced     {}", traces.sentence);
+    let mut lines = vec![wrap(&head, 11, columns)];
+    let most = TRACED[usize::from(detail == Detail::Full)];
+    let slowest = traces.most_useful(most, most);
+    for one in &slowest {
+        let line = format!(
+            "{:11}{} at {} {} ({}) trace {}",
+            "",
+            units::time(one.response_ns),
+            units::moment(one.intended_ns),
+            one.text,
+            one.outcome(),
+            one.ids.trace_id
+        );
+        lines.push(wrap(&line, 13, columns));
+    }
     lines.join("\n")
 }
 

@@ -98,6 +98,7 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
         facts::http2(summary, columns, detail),
         facts::websocket(summary, columns),
         facts::socketio(summary, columns),
+        facts::traces(summary, columns, detail),
     ];
     blocks.extend(of_protocols.into_iter().filter(|block| !block.is_empty()));
     let steady = summary.steady.as_ref().filter(|steady| steady.is_news());
@@ -364,6 +365,8 @@ fn errors(summary: &Summary, columns: Columns) -> String {
             Some(below(&format!("answered {body}")))
         };
         lines.extend(row.first.as_ref().and_then(answered));
+        let trace = row.first.as_ref().and_then(|first| first.trace.as_ref());
+        lines.extend(trace.map(|ids| below(&format!("trace {}", ids.trace_id))));
         let elsewhere = row.by_label.iter().filter_map(|part| part.first.as_ref());
         let elsewhere: Vec<&FirstError> = elsewhere
             .filter(|first| !first.mismatches.is_empty() && Some(*first) != row.first.as_ref())

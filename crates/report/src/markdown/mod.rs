@@ -11,6 +11,7 @@ mod saturation;
 mod sections;
 mod streams;
 pub(crate) mod table;
+mod traces;
 
 pub use published::{Published, published};
 
@@ -54,6 +55,7 @@ pub fn render(page: &Page) -> Document {
         facts::http2(summary),
         facts::websocket(summary),
         facts::socketio(summary),
+        traces::slowest(summary),
         sections::generator(summary),
         nodes::table(summary),
         saturation::saturation(summary),

@@ -273,7 +273,10 @@ fn sample(row: &ErrorRow) -> Option<String> {
         .body
         .as_deref()
         .map(|body| format!("answered {}", console::one_line(body, EXCERPT)));
-    let parts: Vec<String> = first.mismatches.iter().cloned().chain(answered).collect();
+    let trace = first.trace.as_ref();
+    let trace = trace.map(|ids| format!("trace {}", ids.trace_id));
+    let parts = first.mismatches.iter().cloned().chain(answered);
+    let parts: Vec<String> = parts.chain(trace).collect();
     (!parts.is_empty()).then(|| {
         format!(
             "\n- {}",

@@ -108,6 +108,7 @@ pub fn sample(
         status: status.map(Status::Http),
         bytes_out: 100,
         bytes_in: 500,
+        trace: None,
     }
 }
 

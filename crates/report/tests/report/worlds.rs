@@ -167,6 +167,7 @@ fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
                 })),
                 bytes_out: 100,
                 bytes_in: 500,
+                trace: None,
             };
             (done_ns, sample)
         })

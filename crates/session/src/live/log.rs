@@ -119,6 +119,7 @@ impl LogEntry {
                 EventKind::Finding
                 | EventKind::Unmeasured
                 | EventKind::Negotiated
+                | EventKind::SlowRequest
                 | EventKind::Note => "remark",
             },
             text: cut(&event.text),

@@ -45,6 +45,7 @@ impl Driver for Dealt {
                     status: Some(Status::Http(200)),
                     bytes_out: 0,
                     bytes_in: 0,
+                    trace: None,
                 };
                 worker.record(&sample, String::new);
             }

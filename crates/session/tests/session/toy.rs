@@ -78,6 +78,7 @@ async fn ping(
         status: None,
         bytes_out: 0,
         bytes_in: 0,
+        trace: None,
     };
     if let Some(stream) = stream {
         let line = format!("{topic}\n");

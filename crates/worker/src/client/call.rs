@@ -234,10 +234,7 @@ impl Client {
             None => Box::pin(self.open(request, call, agent.limit, exchange)).await?,
         };
         exchange.connection = Some(conn.info);
-        let with_cookie = self
-            .cookies_for(request, call, agent.jar, now)
-            .map(|cookie| request.with_cookie(&cookie, call.charset));
-        let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
+        let bytes = &*self.completed(request, call, agent.jar, now, exchange);
         let want = self.wanted(call);
         self.trace_request(&request.target, bytes, "HTTP/1.1");
         let wire = WireRequest { bytes, method };
@@ -272,10 +269,7 @@ impl Client {
         } else {
             self.worker.clock.now()
         };
-        let with_cookie = self
-            .cookies_for(request, call, agent.jar, now)
-            .map(|cookie| request.with_cookie(&cookie, call.charset));
-        let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
+        let bytes = &*self.completed(request, call, agent.jar, now, exchange);
         let after_lines = request.bytes.len() - request.cookie_at;
         let parts = RequestParts::from_encoded(target, bytes, bytes.len() - after_lines);
         let sender = Http2Sender {
@@ -391,6 +385,32 @@ impl Client {
         if conn.transport.is_reusable() {
             conn.idle_since_ns = now_ns;
             pool.put(conn);
+        }
+    }
+
+    /// Returns the bytes of a request with its cookies and its trace context.
+    pub(super) fn completed<'r>(
+        &self,
+        request: &'r Built,
+        call: &Call<'_>,
+        jar: &mut Jar,
+        now_ns: u64,
+        exchange: &mut Exchange,
+    ) -> Cow<'r, [u8]> {
+        let cookie = self.cookies_for(request, call, jar, now_ns);
+        self.draw_trace(request, now_ns, exchange);
+        request.completed(cookie.map(|cookie| (cookie, call.charset)), exchange.trace)
+    }
+
+    /// Decides whether the request of an exchange carries a trace context. Requests after a redirect
+    /// carry that of the first one.
+    pub(super) fn draw_trace(&self, request: &Built, now_ns: u64, exchange: &mut Exchange) {
+        let Some(contexts) = &self.trace_contexts else {
+            return;
+        };
+        let is_first = exchange.moments.first_write.is_none();
+        if is_first && exchange.trace.is_none() && !request.has_traceparent() {
+            exchange.trace = contexts.next(now_ns);
         }
     }
 

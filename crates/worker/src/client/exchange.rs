@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use measure::{Fault, NoAnswer, outcome::StreamFault, sample::Intended};
+use measure::{Fault, NoAnswer, SpanContext, outcome::StreamFault, sample::Intended};
 use plan::{Timeouts, event_stream::StreamUntil};
 
 use super::{
@@ -166,6 +166,8 @@ pub struct Exchange {
     pub moments: Moments,
     /// The connection that the request uses. `None` if it got none.
     pub connection: Option<ConnectionInfo>,
+    /// Trace context that the request carries. `None` if it is not traced.
+    pub trace: Option<SpanContext>,
     /// The response received so far.
     pub answer: Response,
     /// Time limits of the request.
@@ -192,6 +194,7 @@ impl Exchange {
                 ..Moments::default()
             },
             connection: None,
+            trace: None,
             answer: Response::default(),
             limits: Limits::from(started, timeouts),
             reserved: Held::nothing(memory),

@@ -11,6 +11,7 @@ pub mod pool;
 pub mod request;
 pub mod socketio;
 pub mod streamed;
+mod trace_context;
 pub mod transport;
 pub mod websocket;
 
@@ -50,6 +51,7 @@ pub use measured::{Measured, MeasuredCall};
 use pool::{Conn, ConnectionPool, OpenCount, OriginId};
 pub use request::{BuildError, Built, Override};
 pub use streamed::{StreamRules, StreamedResponse};
+use trace_context::TraceContexts;
 use transport::WorkerBuffers;
 
 /// Maximum number of body bytes kept of a failed response whose body the test does not need.
@@ -100,6 +102,8 @@ pub struct Client {
     request_heads: RefCell<RequestHeads>,
     heads: RefCell<Heads>,
     scratch: RefCell<Vec<u8>>,
+    /// `None` if no requests carry a trace context.
+    trace_contexts: Option<TraceContexts>,
     /// Compressor of WebSocket connections that can share one.
     compressor: RefCell<Option<(Negotiated, Rc<RefCell<Compressor>>)>>,
     /// Whether connections count in the statistics.
@@ -122,6 +126,9 @@ impl Client {
     #[must_use]
     pub fn new(worker: &Rc<Worker>, settings: HttpClientConfig) -> Client {
         let http = settings.http;
+        let share = 1.0 / worker.workers.max(1) as f64;
+        let trace_contexts = http.trace_context.as_ref();
+        let trace_contexts = trace_contexts.map(|rules| TraceContexts::new(rules, share));
         Client {
             connector: Connector::new(worker.clock.clone(), &http, settings.tls, settings.sources),
             shared: pool::of_worker(http.pool, worker.index, worker.workers),
@@ -134,6 +141,7 @@ impl Client {
             request_heads: RefCell::default(),
             heads: RefCell::new(Heads::acted_upon()),
             scratch: RefCell::default(),
+            trace_contexts,
             compressor: RefCell::default(),
             is_recorded: true,
         }

@@ -1,6 +1,9 @@
 //! Encoded requests, and the changes that redirects make to them.
 
+use std::borrow::Cow;
+
 use codec::{Target, encode::Charset};
+use measure::SpanContext;
 
 /// An encoded request.
 #[derive(Debug, Clone)]
@@ -26,36 +29,56 @@ impl Built {
         self.bytes.get(self.cookie_at + 2..).unwrap_or_default()
     }
 
-    /// Returns the bytes with cookies from the jar, which replace any `cookie` header of the
-    /// request.
+    /// Returns the bytes with a cookie header, which replaces any `cookie` header of the request,
+    /// and with a trace context.
     #[must_use]
-    pub fn with_cookie(&self, cookie: &str, charset: Charset) -> Vec<u8> {
+    pub fn completed(
+        &self,
+        cookie: Option<(String, Charset)>,
+        trace: Option<SpanContext>,
+    ) -> Cow<'_, [u8]> {
+        if cookie.is_none() && trace.is_none() {
+            return Cow::Borrowed(&self.bytes);
+        }
         let (head, rest) = self.bytes.split_at(self.cookie_at);
-        let mut bytes = Vec::with_capacity(self.bytes.len() + cookie.len() + 10);
-        let is_cookie = |line: &&[u8]| {
-            line.get(..7)
-                .is_some_and(|name| name.eq_ignore_ascii_case(b"cookie:"))
-        };
-        let lines = head.split_inclusive(|b| *b == b'\n');
-        lines
-            .filter(|line| !is_cookie(line))
-            .for_each(|line| bytes.extend_from_slice(line));
-        bytes.extend_from_slice(b"cookie: ");
-        // Cookies from servers may contain invalid characters.
-        let _ = charset.write(&mut bytes, cookie);
-        bytes.extend_from_slice(b"\r\n");
+        let cookie_length = cookie.as_ref().map_or(0, |(cookie, _)| cookie.len() + 10);
+        let mut bytes = Vec::with_capacity(self.bytes.len() + cookie_length + TRACEPARENT);
+        if let Some((cookie, charset)) = cookie {
+            lines(head)
+                .filter(|line| !is_named(line, "cookie"))
+                .for_each(|line| bytes.extend_from_slice(line));
+            bytes.extend_from_slice(b"cookie: ");
+            // Cookies from servers may contain invalid characters.
+            let _ = charset.write(&mut bytes, &cookie);
+            bytes.extend_from_slice(b"\r\n");
+        } else {
+            bytes.extend_from_slice(head);
+        }
+        if let Some(trace) = trace {
+            trace.write_header(&mut bytes);
+        }
         bytes.extend_from_slice(rest);
-        bytes
+        Cow::Owned(bytes)
+    }
+
+    /// Whether the test itself sets the trace context of this request.
+    pub(super) fn has_traceparent(&self) -> bool {
+        lines(&self.bytes[..self.cookie_at]).any(|line| is_named(line, "traceparent"))
     }
 }
 
-impl Built {
-    /// Returns the bytes with more header lines, each with its line break.
-    #[must_use]
-    pub fn with_lines(&self, lines: &str) -> Vec<u8> {
-        let (head, rest) = self.bytes.split_at(self.cookie_at);
-        [head, lines.as_bytes(), rest].concat()
-    }
+/// Length of the header line of a trace context.
+const TRACEPARENT: usize = 70;
+
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.split_inclusive(|byte| *byte == b'\n')
+}
+
+/// Whether a header line has this name.
+pub(super) fn is_named(line: &[u8], name: &str) -> bool {
+    let has_name = line.get(..name.len());
+    line.get(name.len()) == Some(&b':')
+        && has_name.is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 /// The reason why a request could not be built.

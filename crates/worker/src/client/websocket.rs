@@ -5,7 +5,6 @@
 //! step waits for are counted.
 
 use std::{
-    borrow::Cow,
     cell::RefCell,
     rc::Rc,
     task::{Context, Poll, Waker, ready},
@@ -179,15 +178,11 @@ impl Client {
         caller.sending(now);
         // The future is boxed because it is large and connecting is rare.
         let mut conn = Box::pin(self.open(request, call, agent.limit, exchange)).await?;
-        let cookie = self.cookies_for(request, call, agent.jar, now);
         let key = handshake::request_key(upgrade.random);
-        let mut built = Cow::Borrowed(request);
-        if let Some(cookie) = cookie {
-            let built = built.to_mut();
-            built.bytes = request.with_cookie(&cookie, call.charset);
-            built.cookie_at = built.bytes.len() - (request.bytes.len() - request.cookie_at);
-        }
-        let bytes = built.with_lines(&upgrade.lines(&key));
+        let completed = self.completed(request, call, agent.jar, now, exchange);
+        let after_lines = request.bytes.len() - request.cookie_at;
+        let (head, rest) = completed.split_at(completed.len() - after_lines);
+        let bytes = [head, upgrade.lines(&key).as_bytes(), rest].concat();
         let want = Want {
             headers: true,
             ..self.wanted(call)

@@ -92,6 +92,7 @@ impl BatchRecorder {
             status: Some(Status::Http(reply.status)),
             bytes_out: moments.bytes_out,
             bytes_in: reply.bytes,
+            trace: None,
         };
         self.sample(&sample, moments.since, moments.arrivals > 0);
         let event = Event::Answer {
@@ -129,6 +130,7 @@ impl BatchRecorder {
                         .map(Status::Http),
                     bytes_out: moments.bytes_out,
                     bytes_in: if k == 0 { reply.bytes } else { 0 },
+                    trace: None,
                 },
                 moments.since,
                 k < moments.arrivals,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use codec::url::Zoned;
 
-use plan::{Http, HttpVersion, PoolPolicy, StreamSpread, Template};
+use plan::{Http, HttpVersion, PoolPolicy, StreamSpread, Template, TraceContext, TraceSampling};
 use serde_json::Value;
 use url::Url;
 
@@ -100,6 +100,7 @@ impl Translator<'_> {
                 }
             }
         }
+        http.trace_context = self.trace_context(node);
         self.travel(node, folder, &mut http);
         if let Some(headers) = node.get("headers") {
             let headers = self.headers(headers);
@@ -108,6 +109,41 @@ impl Translator<'_> {
                 .for_each(|(name, value)| set_header(&mut self.headers, name, value));
         }
         http
+    }
+
+    /// Reads which requests carry a trace context, and the address of traces.
+    fn trace_context(&mut self, node: &Node) -> Option<TraceContext> {
+        let url = node.get("trace-url").and_then(|node| {
+            let url = read::text(node, "trace-url", self.findings)?;
+            let checked = TraceContext::check_url(&url);
+            if let Err(reason) = &checked {
+                self.findings
+                    .problem(node.mark, format!("trace-url: {reason}"));
+            }
+            checked.is_ok().then_some((url, node.mark))
+        });
+        let sampling = match node.get("trace-context").map(|node| (node, node.as_bool())) {
+            None | Some((_, Some(false))) => None,
+            Some((_, Some(true))) => Some(TraceSampling::All),
+            Some((node, None)) => {
+                let text = read::scalar(node, "trace-context", self.findings)?;
+                let sampling = TraceSampling::parse(&text);
+                let sampling = sampling.map_err(|reason| {
+                    let text = format!("trace-context: {reason}");
+                    self.findings.problem(node.mark, text);
+                });
+                Some(sampling.ok()?)
+            }
+        };
+        if let (None, Some((_, mark))) = (sampling, &url) {
+            let text = "`trace-url` needs `trace-context`: add trace-context: true";
+            self.findings.problem(*mark, text.to_owned());
+        }
+        Some(TraceContext {
+            sampling: sampling?,
+            url: url.map(|(url, _)| url),
+            ..TraceContext::default()
+        })
     }
 
     /// Reads the HTTP versions and the limits of HTTP/2.

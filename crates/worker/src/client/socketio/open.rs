@@ -105,14 +105,16 @@ impl Client {
             requests.set_cookie(&cookie);
         }
         let request = requests.get();
+        self.draw_trace(&request, now, exchange);
+        let bytes = &*request.completed(None, exchange.trace);
         let want = Want {
             headers: true,
             body: true,
             ..self.wanted(call)
         };
-        self.trace_request(&request.target, &request.bytes, "HTTP/1.1");
+        self.trace_request(&request.target, bytes, "HTTP/1.1");
         let wire = WireRequest {
-            bytes: &request.bytes,
+            bytes,
             method: "GET",
         };
         let result = self.exchange(&mut conn, wire, want, agent.limit, exchange);

@@ -2,7 +2,7 @@
 
 use codec::Target;
 
-use super::super::Built;
+use super::super::request::{Built, is_named};
 
 /// Makes the requests of a session.
 #[derive(Debug, Clone)]
@@ -86,9 +86,4 @@ impl SessionRequests {
             cookie_at,
         }
     }
-}
-
-fn is_named(line: &[u8], name: &str) -> bool {
-    let known = line.split(|b| *b == b':').next().unwrap_or_default();
-    known.eq_ignore_ascii_case(name.as_bytes())
 }

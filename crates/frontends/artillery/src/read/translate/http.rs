@@ -1,7 +1,7 @@
 //! Translates `config.http`, `config.tls`, `config.defaults` and `config.target`.
 
 use plan::{
-    CookiePrefixes, CookieRules, Http, PoolPolicy, Scenario, Template,
+    CookiePrefixes, CookieRules, Http, PoolPolicy, Scenario, Template, TraceContext,
     scenario::Jitter,
     units::{MILLISECOND, SECOND},
 };
@@ -39,6 +39,7 @@ impl Translator<'_> {
         if let Some(options) = in_http("cookieJarOptions").filter(|node| node.is_truthy()) {
             http.cookies = self.cookie_rules(options);
         }
+        http.trace_context = in_http("distributedTracing").and_then(|node| self.tracing(node));
         if let Some(tls) = config.get("tls").filter(|node| node.is_truthy()) {
             self.map(tls, "tls");
             self.check_keys(tls, KeyLevel::Tls);
@@ -87,6 +88,36 @@ impl Translator<'_> {
             }
         }
         rules
+    }
+
+    /// Reads `distributedTracing`: a boolean, or `enabled`, `sampled` and `traceIdPrefix`.
+    fn tracing(&mut self, node: &Node) -> Option<TraceContext> {
+        const PREFIX: &str = "a9";
+        const LONGEST_PREFIX: usize = 16;
+        let mut context = TraceContext {
+            id_prefix: PREFIX.to_owned(),
+            ..TraceContext::default()
+        };
+        if let Some(is_on) = node.as_bool() {
+            return is_on.then_some(context);
+        }
+        self.map(node, "distributedTracing");
+        self.check_keys(node, KeyLevel::Tracing);
+        let says = |key: &str| node.get(key).and_then(Node::as_bool);
+        context.asks_to_record = says("sampled").unwrap_or(true);
+        if let Some(prefix) = node.get("traceIdPrefix") {
+            let digits = prefix.text();
+            let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if !is_hex || digits.len() > LONGEST_PREFIX {
+                let text = format!(
+                    "`traceIdPrefix: {digits}`: use at most {LONGEST_PREFIX} hexadecimal digits"
+                );
+                self.findings.problem(prefix.mark, text);
+                return None;
+            }
+            context.id_prefix = digits.to_ascii_lowercase();
+        }
+        says("enabled").unwrap_or(true).then_some(context)
     }
 
     fn timeout(&mut self, node: &Node, http: &mut Http) {

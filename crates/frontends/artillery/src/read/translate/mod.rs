@@ -235,6 +235,7 @@ fn artillery_http() -> Http {
         max_redirects: 10,
         cookies: http::cookie_rules(),
         dialect: script::js::NODE,
+        trace_context: None,
         takes_any_encoding: true,
         cookie_jar: true,
     }

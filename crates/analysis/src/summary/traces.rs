@@ -1,0 +1,133 @@
+//! Traced requests in the summary: how many there were, and the slowest of each label.
+
+use std::collections::BTreeMap;
+
+use measure::{LabelId, Status, trace_context::KEPT};
+use record::{Run, TraceIds, TracedRequest, units};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figures::share_of;
+
+/// Requests that carried a trace context.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Traces {
+    /// Which requests carry one: `all requests`, or part of them.
+    pub sampling: String,
+    /// Number of finished requests that carried one.
+    pub requests: u64,
+    /// Their share of all finished requests. `None` if no request finished.
+    pub share: Option<f64>,
+    /// At most 20 requests of each label with the longest response times, by label, slowest first.
+    pub slowest: Vec<SlowRequest>,
+    /// What tracing means for the measurement.
+    pub sentence: String,
+}
+
+/// A traced request among the slowest of its label. Times are in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowRequest {
+    /// Number of the label.
+    pub label: LabelId,
+    /// Name of the label.
+    pub text: String,
+    /// Ids of the request.
+    #[serde(flatten)]
+    pub ids: TraceIds,
+    /// Address of the trace. `None` if the plan has no address of traces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Time from the intended start to the last byte of the response, or until the request was
+    /// given up.
+    pub response_ns: u64,
+    /// Time from the first byte written to the last byte of the response. `None` if nothing was
+    /// written.
+    pub service_ns: Option<u64>,
+    /// Intended start, from the start of the run.
+    pub intended_ns: u64,
+    /// Status of the response: an HTTP code, or a text. `None` if there was none.
+    #[schemars(with = "serde_json::Value")]
+    pub status: Option<Status>,
+    /// Reason under which the request is counted as an error. `None` if it succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl SlowRequest {
+    /// Returns the status or the reason of the error.
+    #[must_use]
+    pub fn outcome(&self) -> String {
+        match (&self.reason, self.status) {
+            (Some(reason), _) => reason.clone(),
+            (None, Some(status)) => status.to_string(),
+            (None, None) => "–".to_owned(),
+        }
+    }
+}
+
+impl Traces {
+    /// Returns at most `of_label` of the slowest requests of each label, and at most `all` together:
+    /// the slowest of every label first.
+    #[must_use]
+    pub fn most_useful(&self, of_label: usize, all: usize) -> Vec<&SlowRequest> {
+        let mut rank = BTreeMap::new();
+        let ranked = self.slowest.iter().map(|one| {
+            let rank = rank.entry(one.label).or_insert(0_usize);
+            *rank += 1;
+            (*rank - 1, one)
+        });
+        let mut chosen: Vec<(usize, &SlowRequest)> =
+            ranked.filter(|(rank, _)| *rank < of_label).collect();
+        chosen.sort_by_key(|(rank, one)| (*rank, std::cmp::Reverse(one.response_ns)));
+        chosen.truncate(all);
+        chosen.sort_by_key(|(_, one)| std::cmp::Reverse(one.response_ns));
+        chosen.into_iter().map(|(_, one)| one).collect()
+    }
+}
+
+/// Returns the traced requests of a run. `None` if no request could carry a trace context.
+pub(super) fn row(run: &Run, finished: u64) -> Option<Traces> {
+    let context = run.manifest.trace_context.as_ref()?;
+    let requests = run.totals.rows.traced;
+    let mut by_label: BTreeMap<LabelId, Vec<&TracedRequest>> = BTreeMap::new();
+    for request in run.events.iter().filter_map(|event| event.request.as_ref()) {
+        by_label.entry(request.label).or_default().push(request);
+    }
+    let slow = |one: &TracedRequest| SlowRequest {
+        label: one.label,
+        text: run
+            .label(one.label)
+            .map_or_else(|| one.label.to_string(), |label| label.text.clone()),
+        url: context.link(&one.ids.trace_id, &one.ids.span_id),
+        ids: one.ids.clone(),
+        response_ns: one.response_ns(),
+        service_ns: one
+            .first_write_ns
+            .map(|write_ns| one.done_ns.saturating_sub(write_ns)),
+        intended_ns: one.intended_ns,
+        status: one.status,
+        reason: one.reason.clone(),
+    };
+    let mut slowest = Vec::new();
+    for (_, mut requests) in by_label {
+        requests.sort_by_key(|one| std::cmp::Reverse(one.response_ns()));
+        slowest.extend(requests.into_iter().take(KEPT).map(slow));
+    }
+    let share = share_of(requests, finished);
+    Some(Traces {
+        sampling: context.sampling.to_string(),
+        requests,
+        share,
+        slowest,
+        sentence: sentence(requests, share),
+    })
+}
+
+fn sentence(requests: u64, share: Option<f64>) -> String {
+    let share = share.map_or_else(String::new, |share| format!(" ({})", units::share(share)));
+    format!(
+        "{} requests{share} carried a trace context that asks the service to record them, which \
+         costs the service time.",
+        units::count(requests)
+    )
+}

@@ -1,0 +1,227 @@
+//! Trace contexts (W3C Trace Context, level 1) and the slowest of the traced requests.
+
+use std::{fmt, num::NonZeroU64};
+
+use crate::{LabelId, Sample};
+
+/// Number of traced requests that are kept of each label.
+pub const KEPT: usize = 20;
+
+/// Trace and span under which a service may have recorded a request. Displays as the value of the
+/// header `traceparent`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpanContext {
+    trace: [u64; 2],
+    span: NonZeroU64,
+    /// Whether the service is asked to record the request.
+    is_sampled: bool,
+}
+
+impl SpanContext {
+    /// Creates a context. Ids of zero are invalid, so zeros are replaced by 1.
+    #[must_use]
+    pub fn new(trace: [u64; 2], span: u64) -> SpanContext {
+        SpanContext {
+            trace: [trace[0], trace[1].max(1)],
+            span: NonZeroU64::new(span).unwrap_or(NonZeroU64::MIN),
+            is_sampled: true,
+        }
+    }
+
+    /// Sets whether the service is asked to record the request. Otherwise it decides.
+    #[must_use]
+    pub fn sampled(self, is_sampled: bool) -> SpanContext {
+        SpanContext { is_sampled, ..self }
+    }
+
+    fn flags(&self) -> &'static str {
+        if self.is_sampled { "01" } else { "00" }
+    }
+
+    /// Returns the id of the trace: 32 hexadecimal digits.
+    #[must_use]
+    pub fn trace_id(&self) -> String {
+        format!("{:016x}{:016x}", self.trace[0], self.trace[1])
+    }
+
+    /// Returns the id of the request's span: 16 hexadecimal digits.
+    #[must_use]
+    pub fn span_id(&self) -> String {
+        format!("{:016x}", self.span)
+    }
+
+    /// Appends the header line of the request.
+    pub fn write_header(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(b"traceparent: 00-");
+        for id in self.trace {
+            write_hex(bytes, id);
+        }
+        bytes.push(b'-');
+        write_hex(bytes, self.span.get());
+        bytes.push(b'-');
+        bytes.extend_from_slice(self.flags().as_bytes());
+        bytes.extend_from_slice(b"\r\n");
+    }
+}
+
+impl fmt::Display for SpanContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (trace, span) = (self.trace_id(), self.span_id());
+        write!(f, "00-{trace}-{span}-{}", self.flags())
+    }
+}
+
+fn write_hex(bytes: &mut Vec<u8>, id: u64) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for shift in (0..16).rev() {
+        bytes.push(DIGITS[(id >> (4 * shift)) as usize & 0xf]);
+    }
+}
+
+/// The traced requests with the longest response times of each label, since the start of the run.
+///
+/// [`SlowestRequests::take`] returns only those that have joined since the last call. A run without
+/// traced requests allocates nothing.
+#[derive(Debug, Default)]
+pub struct SlowestRequests {
+    by_label: Vec<Vec<SlowRequest>>,
+    /// Labels with requests that were not taken yet.
+    changed: Vec<LabelId>,
+}
+
+#[derive(Debug)]
+struct SlowRequest {
+    response_ns: u64,
+    /// The request. `None` if it was taken.
+    sample: Option<Sample>,
+}
+
+impl SlowestRequests {
+    /// Adds a request if it is among the slowest of its label.
+    pub fn offer(&mut self, sample: &Sample) {
+        let response_ns = sample.response_ns();
+        let label = usize::from(sample.label);
+        if self.by_label.len() <= label {
+            self.by_label.resize_with(label + 1, Vec::new);
+        }
+        let kept = &mut self.by_label[label];
+        if kept.len() == KEPT {
+            if kept[0].response_ns >= response_ns {
+                return;
+            }
+            kept.remove(0);
+        }
+        let place = kept.partition_point(|one| one.response_ns < response_ns);
+        let request = SlowRequest {
+            response_ns,
+            sample: Some(*sample),
+        };
+        kept.insert(place, request);
+        if !self.changed.contains(&sample.label) {
+            self.changed.push(sample.label);
+        }
+    }
+
+    /// Takes the requests that joined since the last call and are still among the slowest: first
+    /// the slowest of each label, then the second slowest, and so on.
+    pub fn take(&mut self) -> Vec<Sample> {
+        let mut ranked = Vec::new();
+        for label in self.changed.drain(..) {
+            let kept = self.by_label[usize::from(label)].iter_mut().rev();
+            let new = kept.filter_map(|one| one.sample.take());
+            ranked.extend(new.enumerate());
+        }
+        ranked.sort_by_key(|(rank, sample)| (*rank, std::cmp::Reverse(sample.response_ns())));
+        ranked.into_iter().map(|(_, sample)| sample).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Intended, Status, sample::RequestOutcome};
+
+    fn sample(label: LabelId, response_ns: u64) -> Sample {
+        Sample {
+            label,
+            intended: Intended::scheduled(100),
+            started_ns: 100,
+            first_write_ns: Some(100),
+            first_read_ns: Some(100 + response_ns),
+            done_ns: 100 + response_ns,
+            ended: RequestOutcome::Ok,
+            status: Some(Status::Http(200)),
+            bytes_out: 1,
+            bytes_in: 1,
+            trace: Some(SpanContext::new([1, response_ns], 1)),
+        }
+    }
+
+    #[test]
+    fn header_has_the_form_of_the_standard() {
+        let context = SpanContext::new([0x0af7_6519_16cd_43dd, 0x8448_eb21_1c80_319c], 0xb7ad);
+        let mut bytes = Vec::new();
+        context.write_header(&mut bytes);
+        let line = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-000000000000b7ad-01\r\n";
+        assert_eq!(String::from_utf8(bytes).unwrap(), line);
+        assert_eq!(format!("traceparent: {context}\r\n"), line);
+    }
+
+    #[test]
+    fn ids_are_never_zero() {
+        let context = SpanContext::new([0, 0], 0);
+        assert_eq!(context.trace_id(), format!("{:032x}", 1));
+        assert_eq!(context.span_id(), format!("{:016x}", 1));
+    }
+
+    #[test]
+    fn request_that_is_replaced_before_it_is_taken_is_not_returned() {
+        let mut slowest = SlowestRequests::default();
+        (0..=KEPT as u64).for_each(|ns| slowest.offer(&sample(2, ns)));
+        let taken = slowest.take();
+        assert_eq!(taken.len(), KEPT);
+        assert_eq!(taken[0].response_ns(), KEPT as u64);
+        assert_eq!(taken[KEPT - 1].response_ns(), 1);
+        slowest.offer(&sample(2, 1));
+        assert!(slowest.take().is_empty());
+    }
+
+    #[test]
+    fn slowest_of_every_label_comes_first() {
+        let mut slowest = SlowestRequests::default();
+        for (label, ns) in [(2, 5), (2, 9), (3, 1), (4, 7)] {
+            slowest.offer(&sample(label, ns));
+        }
+        let taken = slowest.take();
+        let order: Vec<_> = taken.iter().map(|s| (s.label, s.response_ns())).collect();
+        assert_eq!(order, [(2, 9), (4, 7), (3, 1), (2, 5)]);
+    }
+
+    proptest! {
+        #[test]
+        fn slowest_requests_of_all_calls_are_returned(
+            times in prop::collection::vec((2_u16..4, 0_u64..500), 0..300),
+            chunk in 1_usize..60,
+        ) {
+            let mut slowest = SlowestRequests::default();
+            let mut taken = Vec::new();
+            for part in times.chunks(chunk) {
+                part.iter().for_each(|(label, ns)| slowest.offer(&sample(*label, *ns)));
+                taken.extend(slowest.take());
+            }
+            for label in 2..4 {
+                let longest = |mut all: Vec<u64>| {
+                    all.sort_unstable_by(|a, b| b.cmp(a));
+                    all.truncate(KEPT);
+                    all
+                };
+                let of_label = times.iter().filter(|(one, _)| *one == label);
+                let expected = longest(of_label.map(|(_, ns)| *ns).collect());
+                let found = taken.iter().filter(|sample| sample.label == label);
+                prop_assert_eq!(longest(found.map(Sample::response_ns).collect()), expected);
+            }
+        }
+    }
+}

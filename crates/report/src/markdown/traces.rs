@@ -1,0 +1,30 @@
+//! Section of `report.md` about traced requests.
+
+use analysis::summary::Summary;
+
+use super::{
+    sections::section,
+    table::{MarkdownTable, escaped},
+};
+use crate::traces;
+
+pub fn slowest(summary: &Summary) -> String {
+    let Some(of_run) = &summary.traces else {
+        return String::new();
+    };
+    let mut table = MarkdownTable::new(&traces::HEADS);
+    for (one, cells) in traces::rows(summary) {
+        // Readers such as GitHub turn addresses into links.
+        let trace = one.url.as_ref().unwrap_or(&one.ids.trace_id).clone();
+        table.row(cells.into_iter().chain([trace]));
+    }
+    let table = if table.is_empty() {
+        String::new()
+    } else {
+        table.to_string()
+    };
+    section(
+        "Traced requests",
+        &format!("{table}\n{}", escaped(&of_run.sentence)),
+    )
+}
