@@ -82,6 +82,8 @@ pub struct Snapshot {
     pub firsts: Vec<FirstSeen>,
     /// Traced requests that joined the slowest ones of their label.
     pub slowest: Vec<Sample>,
+    /// The first failed traced requests of the interval.
+    pub failed_traces: Vec<Sample>,
     /// Time at which the worker stopped starting arrivals, if the run ended early.
     pub arrivals_end_ns: Option<u64>,
     /// Ages of the requests in flight at the end of the interval, by label.
@@ -228,6 +230,8 @@ pub struct Interval {
     pub firsts: Vec<FirstSeen>,
     /// Traced requests that joined the slowest ones of their label.
     pub slowest: Vec<Sample>,
+    /// The first failed traced requests of the interval.
+    pub failed_traces: Vec<Sample>,
     /// Labels added since the previous interval.
     pub labels: Vec<Label>,
     /// Ages of the requests in flight at the end of the interval, by label. Label 0 contains all
@@ -315,6 +319,7 @@ impl Interval {
         self.custom.add(&snapshot.custom);
         self.firsts.extend(snapshot.firsts);
         self.slowest.extend(snapshot.slowest);
+        self.failed_traces.extend(snapshot.failed_traces);
     }
 
     /// Returns the slot of a label, merged over all phases.

@@ -13,7 +13,7 @@ use crate::{
     interval::{FailureDetail, FirstSeen, RunPart, Snapshot},
     label,
     sample::{DurationSample, Intended, RequestOutcome},
-    trace_context::SlowestRequests,
+    trace_context::{FAILED, SlowestRequests},
 };
 
 /// Records the samples of one worker.
@@ -34,6 +34,7 @@ pub struct Recorder {
     /// Pairs of label and outcome for which a first sample is already stored.
     seen: Vec<(LabelId, RequestOutcome)>,
     slowest: SlowestRequests,
+    failed_traces: Vec<Sample>,
     arrivals_end_ns: Option<u64>,
     full: Vec<Snapshot>,
 }
@@ -65,6 +66,7 @@ impl Recorder {
             firsts: Vec::new(),
             seen: Vec::new(),
             slowest: SlowestRequests::default(),
+            failed_traces: Vec::new(),
             arrivals_end_ns: None,
             full: Vec::new(),
         }
@@ -138,6 +140,9 @@ impl Recorder {
         if sample.trace.is_some() {
             self.run.traced += 1;
             self.slowest.offer(sample);
+            if sample.ended != RequestOutcome::Ok && self.failed_traces.len() < FAILED {
+                self.failed_traces.push(*sample);
+            }
         }
         let all = self.slot(label::ALL, sample.intended.ns());
         if sample.intended.is_timed() {
@@ -353,6 +358,7 @@ impl Recorder {
             custom: self.custom.take(),
             firsts: std::mem::take(&mut self.firsts),
             slowest: self.slowest.take(),
+            failed_traces: std::mem::take(&mut self.failed_traces),
             arrivals_end_ns: self.arrivals_end_ns,
             in_flight_ages: Vec::new(),
             last,

@@ -6,6 +6,8 @@ use crate::{LabelId, Sample};
 
 /// Number of traced requests that are kept of each label.
 pub const KEPT: usize = 20;
+/// Number of failed traced requests that are kept of each interval of a worker.
+pub const FAILED: usize = 20;
 
 /// Trace and span under which a service may have recorded a request. Displays as the value of the
 /// header `traceparent`.
@@ -26,6 +28,19 @@ impl SpanContext {
             span: NonZeroU64::new(span).unwrap_or(NonZeroU64::MIN),
             is_sampled: true,
         }
+    }
+
+    /// Returns the id of the trace as bytes.
+    #[must_use]
+    pub fn trace_bytes(&self) -> [u8; 16] {
+        let id = u128::from(self.trace[0]) << 64 | u128::from(self.trace[1]);
+        id.to_be_bytes()
+    }
+
+    /// Returns the id of the request's span as bytes.
+    #[must_use]
+    pub fn span_bytes(&self) -> [u8; 8] {
+        self.span.get().to_be_bytes()
     }
 
     /// Sets whether the service is asked to record the request. Otherwise it decides.
@@ -167,6 +182,8 @@ mod tests {
         let line = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-000000000000b7ad-01\r\n";
         assert_eq!(String::from_utf8(bytes).unwrap(), line);
         assert_eq!(format!("traceparent: {context}\r\n"), line);
+        assert_eq!(context.trace_bytes()[..2], [0x0a, 0xf7]);
+        assert_eq!(context.span_bytes()[6..], [0xb7, 0xad]);
     }
 
     #[test]

@@ -250,7 +250,7 @@ pub(crate) fn prepare_as(
         prepared,
         manifest,
         live: Bound::bind(job.live).map_err(unavailable)?,
-        exporters: job.exports.open(sink).map_err(unavailable)?,
+        exporters: job.exports.open(&job.plan, sink).map_err(unavailable)?,
         sink: sink.clone(),
         job,
     })

@@ -273,6 +273,7 @@ fn measured(decoded: &DecodedChunk, in_flight_ages: &Ages) -> Interval {
         custom: frame.custom.clone(),
         firsts: Vec::new(),
         slowest: Vec::new(),
+        failed_traces: Vec::new(),
         labels: decoded.labels.clone(),
         in_flight_ages: in_flight_ages
             .iter()

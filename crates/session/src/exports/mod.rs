@@ -20,7 +20,8 @@ use std::{
 use analysis::summary::Summary;
 use exporter::IntervalExporter;
 pub(crate) use exporter::{Exporters, OpenExporter};
-use otlp::{OtlpExporter, OtlpSettings};
+use otlp::{OtlpExporter, OtlpSettings, Signal, SpanExporter};
+use plan::Plan;
 use prometheus::PrometheusEndpoint;
 use record::Run;
 use remote_write::RemoteWriteExporter;
@@ -30,7 +31,8 @@ use statsd::{StatsdDestination, StatsdExporter};
 use crate::{blocking_http::Base, messages::SharedMessageSink};
 
 const FILE_FORMATS: &str = "junit=FILE or csv=FILE";
-const FORMATS: &str = "junit=FILE, csv=FILE, prometheus, remote-write=URL, statsd=URL or otlp=URL";
+const FORMATS: &str =
+    "junit=FILE, csv=FILE, prometheus, remote-write=URL, statsd=URL, otlp=URL or otlp-traces=URL";
 
 /// All requested exports of a run.
 #[derive(Debug, Default)]
@@ -45,6 +47,7 @@ enum LiveExport {
     Prometheus(SocketAddr),
     Statsd(StatsdDestination),
     Otlp(Box<OtlpSettings>),
+    OtlpTraces(Box<OtlpSettings>),
     /// URL of the receiver, which may contain credentials.
     RemoteWrite(String),
 }
@@ -103,7 +106,17 @@ impl Exports {
     /// # Errors
     ///
     /// Returns a one-line error that describes the first export that is not available.
-    pub(crate) fn open(&self, sink: &SharedMessageSink) -> Result<Vec<OpenExporter>, String> {
+    pub(crate) fn open(
+        &self,
+        plan: &Plan,
+        sink: &SharedMessageSink,
+    ) -> Result<Vec<OpenExporter>, String> {
+        let sends_spans = |live: &LiveExport| matches!(live, LiveExport::OtlpTraces(_));
+        if plan.http.trace_context.is_none() && self.live.iter().any(sends_spans) {
+            let reason =
+                "--export otlp-traces: no request carries a trace context: add --trace-context";
+            return Err(reason.to_owned());
+        }
         let open = |live: &LiveExport| live.open(sink);
         self.live.iter().map(open).collect()
     }
@@ -139,9 +152,12 @@ impl Exports {
                 return self.add_live(LiveExport::RemoteWrite(url.to_owned()));
             }
             "otlp" => {
-                let env = |name: &str| std::env::var(name).ok();
-                let settings = OtlpSettings::read(value.filter(|url| !url.is_empty()), env)?;
-                return self.add_live(LiveExport::Otlp(Box::new(settings)));
+                let settings = otlp_settings(Signal::Metrics, value)?;
+                return self.add_live(LiveExport::Otlp(settings));
+            }
+            "otlp-traces" => {
+                let settings = otlp_settings(Signal::Traces, value)?;
+                return self.add_live(LiveExport::OtlpTraces(settings));
             }
             "statsd" => {
                 return self.add_live(LiveExport::Statsd(StatsdDestination::parse(value)?));
@@ -205,6 +221,7 @@ impl LiveExport {
             LiveExport::Prometheus(_) => "prometheus",
             LiveExport::Statsd(_) => "statsd",
             LiveExport::Otlp(_) => "otlp",
+            LiveExport::OtlpTraces(_) => "otlp-traces",
             LiveExport::RemoteWrite(_) => "remote-write",
         }
     }
@@ -214,6 +231,7 @@ impl LiveExport {
             LiveExport::Prometheus(address) => Box::new(PrometheusEndpoint::bind(*address, sink)?),
             LiveExport::Statsd(destination) => Box::new(StatsdExporter::open(destination)?),
             LiveExport::Otlp(settings) => Box::new(OtlpExporter::open(settings)?),
+            LiveExport::OtlpTraces(settings) => Box::new(SpanExporter::open(settings)?),
             LiveExport::RemoteWrite(url) => Box::new(RemoteWriteExporter::open(url)?),
         };
         Ok(OpenExporter {
@@ -221,6 +239,12 @@ impl LiveExport {
             exporter,
         })
     }
+}
+
+fn otlp_settings(signal: Signal, url: Option<&str>) -> Result<Box<OtlpSettings>, String> {
+    let env = |name: &str| std::env::var(name).ok();
+    let url = url.filter(|url| !url.is_empty());
+    OtlpSettings::read(signal, url, env).map(Box::new)
 }
 
 fn endpoint(value: Option<&str>) -> Result<SocketAddr, String> {
@@ -302,7 +326,7 @@ mod tests {
         for (wanted, message) in [
             (
                 vec!["xml=a"],
-                "--export 'xml=a': unknown format, use junit=FILE, csv=FILE, prometheus, remote-write=URL, statsd=URL or otlp=URL",
+                "--export 'xml=a': unknown format, use junit=FILE, csv=FILE, prometheus, remote-write=URL, statsd=URL, otlp=URL or otlp-traces=URL",
             ),
             (
                 vec!["junit"],

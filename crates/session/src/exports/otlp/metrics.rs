@@ -10,6 +10,7 @@ use measure::{
 };
 use record::Run;
 
+use super::run_identity::{AttributeValue, Attributes, OPENING, RunIdentity, attribute};
 use crate::exports::{
     exponential::{self, ExponentialHistogram},
     protobuf::Message,
@@ -17,8 +18,6 @@ use crate::exports::{
 
 const DELTA: u64 = 1;
 const CUMULATIVE: u64 = 2;
-/// Verb of a request that opens a WebSocket connection or a Socket.IO session.
-const OPENING: &str = "CONNECT";
 
 /// Numbers of the fields, from opentelemetry/proto/metrics/v1/metrics.proto.
 mod field {
@@ -109,114 +108,38 @@ pub(super) struct Period {
     pub to_ns: u64,
 }
 
-type Attributes<'a> = Vec<(&'a str, AttributeValue<'a>)>;
-
-#[derive(Clone)]
-enum AttributeValue<'a> {
-    Text(&'a str),
-    Number(u64),
-}
-
 /// Writes requests for one run.
 pub(super) struct RequestWriter {
-    resource: Vec<(String, String)>,
-    version: String,
-    server: Option<Server>,
-    pub labels: BTreeMap<LabelId, Label>,
+    pub run: RunIdentity,
     is_delta: bool,
-}
-
-#[derive(Clone)]
-struct Server {
-    address: String,
-    port: u64,
-}
-
-impl Server {
-    /// Reads the host and the port of an absolute URL.
-    fn of_url(url: &str) -> Option<Server> {
-        let (scheme, rest) = url.split_once("://")?;
-        let authority = rest.split(['/', '?', '#']).next()?;
-        let host = authority
-            .rsplit_once('@')
-            .map_or(authority, |(_, host)| host);
-        let known = match scheme {
-            "https" | "wss" => Some(443),
-            "http" | "ws" => Some(80),
-            _ => None,
-        };
-        let (address, port) = match host.rsplit_once(':') {
-            Some((address, port)) if !port.contains(']') => (address, port.parse().ok()),
-            _ => (host, known),
-        };
-        let address = address.trim_matches(['[', ']']).to_owned();
-        Some(Server {
-            address,
-            port: port?,
-        })
-        .filter(|server| !server.address.is_empty())
-    }
 }
 
 impl RequestWriter {
     /// Creates a writer for a run that is about to start.
     pub fn new(resource: &[(String, String)], is_delta: bool, run: Run) -> RequestWriter {
-        let manifest = &run.manifest;
-        let mut resource = resource.to_vec();
-        for (name, value) in [
-            ("service.instance.id", &manifest.run_id),
-            ("loadline.run.id", &manifest.run_id),
-            ("loadline.run.name", &manifest.name),
-            ("loadline.plan.digest", &manifest.plan_sha256),
-        ] {
-            let is_known = resource.iter().any(|(known, _)| known == name);
-            if !is_known && !value.is_empty() {
-                resource.push((name.to_owned(), value.clone()));
-            }
-        }
         RequestWriter {
-            resource,
-            version: manifest.tool.version.clone(),
-            server: Server::of_url(&manifest.target),
-            labels: run
-                .labels
-                .into_iter()
-                .map(|label| (label.id, label))
-                .collect(),
+            run: RunIdentity::new(resource, run),
             is_delta,
         }
     }
 
     /// Returns an `ExportMetricsServiceRequest`.
     pub fn request(&self, totals: &MetricTotals, period: Period) -> Vec<u8> {
-        let mut request = Message::default();
-        request.message(1, |resource_metrics| {
-            resource_metrics.message(1, |resource| {
-                for (name, value) in &self.resource {
-                    attribute(resource, 1, name, &AttributeValue::Text(value));
-                }
-            });
-            resource_metrics.message(2, |scope_metrics| {
-                scope_metrics.message(1, |scope| {
-                    scope.string(1, "loadline");
-                    scope.string(2, &self.version);
-                });
-                let mut metrics = Metrics {
-                    scope: scope_metrics,
-                    period,
-                    temporality: if self.is_delta { DELTA } else { CUMULATIVE },
-                };
-                self.metrics(&mut metrics, totals);
-            });
-        });
-        request.into_bytes()
+        self.run.request(|scope| {
+            let mut metrics = Metrics {
+                scope,
+                period,
+                temporality: if self.is_delta { DELTA } else { CUMULATIVE },
+            };
+            self.metrics(&mut metrics, totals);
+        })
     }
 
     fn metrics(&self, metrics: &mut Metrics<'_>, totals: &MetricTotals) {
         let of_group = |wanted: fn(LabelGroup) -> bool| {
             let known = totals.labels.iter();
             let known = known.filter(|(id, _)| **id != label::ALL);
-            let known = known.filter_map(|(id, sums)| Some((self.labels.get(id)?, sums)));
+            let known = known.filter_map(|(id, sums)| Some((self.run.labels.get(id)?, sums)));
             let wanted = known.filter(|(label, _)| wanted(label.group));
             wanted.collect::<Vec<(&Label, &LabelTotals)>>()
         };
@@ -286,7 +209,7 @@ impl RequestWriter {
         let mut unanswered = Vec::new();
         let (mut sent, mut received) = (Vec::new(), Vec::new());
         for (label, LabelTotals { counters, .. }) in requests {
-            let attributes = self.label_attributes(label);
+            let attributes = self.run.label_attributes(label);
             let with = |more| [attributes.clone(), vec![more]].concat();
             for (outcome, n) in [
                 (OutcomeClass::Ok, counters.ok),
@@ -316,7 +239,10 @@ impl RequestWriter {
                 Ok(number) => ("http.response.status_code", AttributeValue::Number(number)),
                 Err(_) => ("loadline.response.code", AttributeValue::Text(code)),
             };
-            ([self.label_attributes(label), vec![status]].concat(), *n)
+            (
+                [self.run.label_attributes(label), vec![status]].concat(),
+                *n,
+            )
         });
         metrics.counter("loadline.requests.issued", "{request}", &issued);
         metrics.counter("loadline.requests", "{request}", &ended);
@@ -338,7 +264,7 @@ impl RequestWriter {
         let mut points = Vec::new();
         for (label, sums) in rows {
             for (outcome, times) in sums.times_of(kind) {
-                let mut attributes = self.label_attributes(label);
+                let mut attributes = self.run.label_attributes(label);
                 attributes.push(outcome_attribute(outcome));
                 let error = match outcome {
                     OutcomeClass::Ok => None,
@@ -351,29 +277,6 @@ impl RequestWriter {
             }
         }
         points
-    }
-
-    fn label_attributes<'a>(&'a self, label: &'a Label) -> Attributes<'a> {
-        let mut attributes = vec![("loadline.label", AttributeValue::Text(&label.text))];
-        if let Some(protocol) = protocol(label) {
-            // Steps of two protocols may have the same name.
-            attributes.push(("loadline.protocol", AttributeValue::Text(protocol)));
-            return attributes;
-        }
-        if label.method.is_empty() {
-            return attributes;
-        }
-        let method = AttributeValue::Text(&label.method);
-        attributes.push(("http.request.method", method));
-        // Other names are chosen by the user, and their URL is unknown here.
-        if label.name.starts_with('/') {
-            attributes.push(("url.template", AttributeValue::Text(&label.name)));
-            if let Some(server) = &self.server {
-                attributes.push(("server.address", AttributeValue::Text(&server.address)));
-                attributes.push(("server.port", AttributeValue::Number(server.port)));
-            }
-        }
-        attributes
     }
 }
 
@@ -388,33 +291,8 @@ impl LabelTotals {
     }
 }
 
-/// Returns the protocol of an operation. `None` for HTTP.
-fn protocol(label: &Label) -> Option<&'static str> {
-    match label.group {
-        LabelGroup::Request if label.method == OPENING => Some("opening"),
-        LabelGroup::Mqtt => Some("mqtt"),
-        LabelGroup::WebSocket => Some("websocket"),
-        LabelGroup::SocketIo => Some("socketio"),
-        LabelGroup::Script => Some("script"),
-        LabelGroup::Request
-        | LabelGroup::Iteration
-        | LabelGroup::Transaction
-        | LabelGroup::Custom => None,
-    }
-}
-
 fn outcome_attribute(outcome: OutcomeClass) -> (&'static str, AttributeValue<'static>) {
     ("loadline.outcome", AttributeValue::Text(outcome.name()))
-}
-
-fn attribute(message: &mut Message, field: u64, name: &str, value: &AttributeValue<'_>) {
-    message.message(field, |pair| {
-        pair.string(1, name);
-        pair.message(2, |any| match value {
-            AttributeValue::Text(text) => any.string(1, text),
-            AttributeValue::Number(number) => any.varint(3, *number),
-        });
-    });
 }
 
 /// Writes the metrics of a scope.
@@ -517,79 +395,5 @@ fn times_point(
     if let (Some(min), Some(max)) = (times.min_ns, times.max_ns) {
         point.double(field::HISTOGRAM_MIN, seconds(min));
         point.double(field::HISTOGRAM_MAX, seconds(max));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use measure::Labels;
-
-    use super::*;
-
-    fn names(group: LabelGroup, method: &str, name: &str) -> Vec<(String, String)> {
-        let mut labels = Labels::default();
-        let id = labels.id(group, method, name);
-        let label = labels.all().iter().find(|label| label.id == id).unwrap();
-        let writer = RequestWriter {
-            resource: Vec::new(),
-            version: String::new(),
-            server: Server::of_url("https://example.com/base"),
-            labels: BTreeMap::new(),
-            is_delta: false,
-        };
-        let text = |value: &AttributeValue<'_>| match value {
-            AttributeValue::Text(text) => (*text).to_owned(),
-            AttributeValue::Number(number) => number.to_string(),
-        };
-        let attributes = writer.label_attributes(label).into_iter();
-        // The first one is the label itself.
-        let others = attributes.skip(1);
-        others
-            .map(|(name, value)| (name.to_owned(), text(&value)))
-            .collect()
-    }
-
-    fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
-        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        expected.iter().map(owned).collect()
-    }
-
-    #[test]
-    fn attributes_say_only_what_the_label_tells() {
-        let method = ("http.request.method", "GET");
-        let template = ("url.template", "/a/{{ id }}");
-        let server = [("server.address", "example.com"), ("server.port", "443")];
-        for (group, verb, name, expected) in [
-            (
-                LabelGroup::Request,
-                "GET",
-                "/a/{{ id }}",
-                vec![method, template, server[0], server[1]],
-            ),
-            // A name says nothing about the URL, and another origin is not the target.
-            (LabelGroup::Request, "GET", "log in", vec![method]),
-            (LabelGroup::Request, "GET", "http://other/b", vec![method]),
-            (
-                LabelGroup::Request,
-                "CONNECT",
-                "/live",
-                vec![("loadline.protocol", "opening")],
-            ),
-            // Two protocols have steps of this name.
-            (
-                LabelGroup::WebSocket,
-                "EXPECT",
-                "x",
-                vec![("loadline.protocol", "websocket")],
-            ),
-            (
-                LabelGroup::SocketIo,
-                "EXPECT",
-                "x",
-                vec![("loadline.protocol", "socketio")],
-            ),
-        ] {
-            assert_eq!(names(group, verb, name), pairs(&expected), "{verb} {name}");
-        }
     }
 }

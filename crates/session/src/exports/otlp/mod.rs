@@ -1,15 +1,19 @@
-//! OpenTelemetry metrics over HTTP with Protocol Buffers (`--export otlp`). Points are cumulative,
-//! so the next export also contains what an earlier one could not deliver.
+//! OpenTelemetry over HTTP with Protocol Buffers: metrics (`--export otlp`) and spans (`--export
+//! otlp-traces`). Points are cumulative, so the next export also contains what an earlier one could
+//! not deliver.
 
 mod metrics;
+mod run_identity;
 mod settings;
+mod spans;
 
 use std::{io::Write, time::Duration};
 
 use flate2::{Compression, write::GzEncoder};
 use metrics::{MetricTotals, Period, RequestWriter};
 use record::Run;
-pub(super) use settings::OtlpSettings;
+pub(super) use settings::{OtlpSettings, Signal};
+pub(super) use spans::SpanExporter;
 
 use super::{
     exporter::{ExportedInterval, IntervalExporter},
@@ -42,13 +46,7 @@ impl OtlpExporter {
     /// Returns a one-line error if a run could export nothing.
     pub fn open(settings: &OtlpSettings) -> Result<OtlpExporter, String> {
         let wrong = |reason| format!("--export otlp: {reason}");
-        let timeout = Duration::from_millis(settings.timeout_ms);
-        let mut headers = settings.headers.clone();
-        if settings.has_gzip {
-            headers.push(("content-encoding".to_owned(), "gzip".to_owned()));
-        }
-        let receiver = HttpReceiver::new(&settings.url, timeout, headers, CREDENTIALS);
-        let receiver = receiver.map_err(wrong)?;
+        let receiver = receiver(settings).map_err(wrong)?;
         let exporter = OtlpExporter {
             settings: settings.clone(),
             receiver,
@@ -60,19 +58,9 @@ impl OtlpExporter {
             last_attempt_ns: 0,
             pending: 0,
         };
-        let empty = exporter.encoded(Vec::new());
+        let empty = encoded(settings, Vec::new());
         exporter.receiver.check(&empty).map_err(wrong)?;
         Ok(exporter)
-    }
-
-    fn encoded(&self, message: Vec<u8>) -> Vec<u8> {
-        if !self.settings.has_gzip {
-            return message;
-        }
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        // Writing to memory cannot fail.
-        let _ = encoder.write_all(&message);
-        encoder.finish().unwrap_or_default()
     }
 
     /// Sends the totals. Returns the number of intervals since the last attempt.
@@ -86,14 +74,14 @@ impl OtlpExporter {
             from_ns: self.zero_ns + self.from_ns,
             to_ns: self.zero_ns + self.to_ns,
         };
-        let body = self.encoded(writer.request(&self.totals, period));
+        let body = encoded(&self.settings, writer.request(&self.totals, period));
         let answer = self.receiver.post(&body)?;
         // Points that were rejected must not be sent again, and the others were taken.
         if self.settings.is_delta {
             self.totals.clear();
             self.from_ns = self.to_ns;
         }
-        match rejected(&answer) {
+        match rejected(&answer, "points") {
             Some(failure) => Err(failure),
             None => Ok(pending),
         }
@@ -114,8 +102,9 @@ impl IntervalExporter for OtlpExporter {
             return Ok(0);
         };
         let new = exported.labels.into_iter();
-        writer.labels.extend(new.map(|label| (label.id, label)));
-        self.totals.add(&exported.interval, &writer.labels);
+        let labels = &mut writer.run.labels;
+        labels.extend(new.map(|label| (label.id, label)));
+        self.totals.add(&exported.interval, labels);
         self.to_ns = exported.interval.span.to_ns;
         self.pending += 1;
         let waited_ms = self.to_ns.saturating_sub(self.last_attempt_ns) / 1_000_000;
@@ -134,8 +123,28 @@ impl IntervalExporter for OtlpExporter {
     }
 }
 
-/// Reads the part of an `ExportMetricsServiceResponse` that reports rejected points.
-fn rejected(body: &[u8]) -> Option<ExportFailure> {
+/// Creates the receiver of the settings.
+fn receiver(settings: &OtlpSettings) -> Result<HttpReceiver, String> {
+    let timeout = Duration::from_millis(settings.timeout_ms);
+    let mut headers = settings.headers.clone();
+    if settings.has_gzip {
+        headers.push(("content-encoding".to_owned(), "gzip".to_owned()));
+    }
+    HttpReceiver::new(&settings.url, timeout, headers, CREDENTIALS)
+}
+
+fn encoded(settings: &OtlpSettings, message: Vec<u8>) -> Vec<u8> {
+    if !settings.has_gzip {
+        return message;
+    }
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(&message);
+    encoder.finish().unwrap_or_default()
+}
+
+/// Reads the part of a response that reports rejected points or spans.
+fn rejected(body: &[u8], what: &str) -> Option<ExportFailure> {
     let (mut points, mut message) = (0, String::new());
     let mut response = body;
     while let Some((field, value)) = protobuf::next_field(&mut response) {
@@ -156,7 +165,7 @@ fn rejected(body: &[u8]) -> Option<ExportFailure> {
         .take(200)
         .collect();
     (points > 0).then(|| ExportFailure {
-        reason: format!("the receiver rejects {points} points: {message}"),
+        reason: format!("the receiver rejects {points} {what}: {message}"),
         is_transient: false,
     })
 }

@@ -1,14 +1,37 @@
 //! Settings of the OTLP export, from the flag and the standard `OTEL_` variables.
 
 const DEFAULT_ENDPOINT: &str = "http://localhost:4318";
-const METRICS_PATH: &str = "/v1/metrics";
 const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 const DEFAULT_INTERVAL_MS: u64 = 10_000;
 const CONTENT_TYPE: &str = "content-type";
 
+/// What is sent to a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    Metrics,
+    Traces,
+}
+
+impl Signal {
+    /// Returns the part of a variable's name.
+    fn variable(self) -> &'static str {
+        match self {
+            Signal::Metrics => "METRICS",
+            Signal::Traces => "TRACES",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Signal::Metrics => "/v1/metrics",
+            Signal::Traces => "/v1/traces",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OtlpSettings {
-    /// URL that metrics are sent to.
+    /// URL that the signal is sent to.
     pub url: String,
     /// Additional headers. Their values may be secret.
     pub headers: Vec<(String, String)>,
@@ -29,17 +52,18 @@ impl OtlpSettings {
     ///
     /// Returns a one-line error that names the variable with a value that is not supported.
     pub fn read(
+        signal: Signal,
         url: Option<&str>,
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<OtlpSettings, String> {
-        let variables = Variables { env };
+        let variables = Variables { env, signal };
         variables.refuse_unsupported()?;
         Ok(OtlpSettings {
             url: variables.url(url)?,
             headers: variables.headers()?,
             has_gzip: variables.has_gzip()?,
             timeout_ms: variables
-                .milliseconds("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT")?
+                .milliseconds(&format!("OTEL_EXPORTER_OTLP_{}_TIMEOUT", signal.variable()))?
                 .or(variables.milliseconds("OTEL_EXPORTER_OTLP_TIMEOUT")?)
                 .unwrap_or(DEFAULT_TIMEOUT_MS),
             interval_ms: variables
@@ -53,6 +77,7 @@ impl OtlpSettings {
 
 struct Variables<E> {
     env: E,
+    signal: Signal,
 }
 
 /// A variable with its value.
@@ -68,14 +93,15 @@ impl<E: Fn(&str) -> Option<String>> Variables<E> {
         Some(Variable { name, value })
     }
 
-    /// Returns the variable of metrics, or the one of all signals.
-    fn of_metrics(&self, rest: &str) -> Option<Variable> {
-        self.get(&format!("OTEL_EXPORTER_OTLP_METRICS_{rest}"))
+    /// Returns the variable of this signal, or the one of all signals.
+    fn of_signal(&self, rest: &str) -> Option<Variable> {
+        let signal = self.signal.variable();
+        self.get(&format!("OTEL_EXPORTER_OTLP_{signal}_{rest}"))
             .or_else(|| self.get(&format!("OTEL_EXPORTER_OTLP_{rest}")))
     }
 
     fn refuse_unsupported(&self) -> Result<(), String> {
-        if let Some(Variable { name, value }) = self.of_metrics("PROTOCOL")
+        if let Some(Variable { name, value }) = self.of_signal("PROTOCOL")
             && value != "http/protobuf"
         {
             return Err(format!(
@@ -88,7 +114,7 @@ impl<E: Fn(&str) -> Option<String>> Variables<E> {
             ("CLIENT_CERTIFICATE", of_client),
             ("CLIENT_KEY", of_client),
         ] {
-            if let Some(Variable { name, .. }) = self.of_metrics(rest) {
+            if let Some(Variable { name, .. }) = self.of_signal(rest) {
                 return Err(format!("{name} is not supported: {help}"));
             }
         }
@@ -96,9 +122,10 @@ impl<E: Fn(&str) -> Option<String>> Variables<E> {
     }
 
     /// The URL of the flag, or of `OTEL_EXPORTER_OTLP_ENDPOINT`, is the receiver's base. The URL of
-    /// `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT` is complete.
+    /// the variable of the signal is complete.
     fn url(&self, flag: Option<&str>) -> Result<String, String> {
-        let complete = self.get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
+        let signal = self.signal.variable();
+        let complete = self.get(&format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT"));
         if let (None, Some(Variable { value, .. })) = (flag, complete) {
             return checked(value);
         }
@@ -106,14 +133,15 @@ impl<E: Fn(&str) -> Option<String>> Variables<E> {
         let base = base.map_or_else(|| DEFAULT_ENDPOINT.to_owned(), |base| base.value);
         let base = flag.map_or(base, str::to_owned);
         let base = base.trim_end_matches('/');
-        if base.ends_with(METRICS_PATH) {
+        let path = self.signal.path();
+        if base.ends_with(path) {
             return checked(base.to_owned());
         }
-        checked(format!("{base}{METRICS_PATH}"))
+        checked(format!("{base}{path}"))
     }
 
     fn headers(&self) -> Result<Vec<(String, String)>, String> {
-        let Some(variable) = self.of_metrics("HEADERS") else {
+        let Some(variable) = self.of_signal("HEADERS") else {
             return Ok(Vec::new());
         };
         let headers = pairs(&variable)?;
@@ -133,7 +161,7 @@ impl<E: Fn(&str) -> Option<String>> Variables<E> {
     }
 
     fn has_gzip(&self) -> Result<bool, String> {
-        match self.of_metrics("COMPRESSION") {
+        match self.of_signal("COMPRESSION") {
             None => Ok(false),
             Some(Variable { value, .. }) if value == "none" => Ok(false),
             Some(Variable { value, .. }) if value == "gzip" => Ok(true),
@@ -232,7 +260,15 @@ mod tests {
     use super::*;
 
     fn read(flag: Option<&str>, env: &[(&str, &str)]) -> Result<OtlpSettings, String> {
-        OtlpSettings::read(flag, |name| {
+        read_of(Signal::Metrics, flag, env)
+    }
+
+    fn read_of(
+        signal: Signal,
+        flag: Option<&str>,
+        env: &[(&str, &str)],
+    ) -> Result<OtlpSettings, String> {
+        OtlpSettings::read(signal, flag, |name| {
             let variable = env.iter().find(|(known, _)| *known == name);
             variable.map(|(_, value)| (*value).to_owned())
         })
@@ -251,6 +287,10 @@ mod tests {
         let flag = Some("http://h/v1/metrics");
         assert_eq!(url(flag, &[]), "http://h/v1/metrics");
         assert!(read(Some("h:4318"), &[]).is_err());
+        let of_traces = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://t.test/x");
+        let url = |env: &[_]| read_of(Signal::Traces, None, env).unwrap().url;
+        assert_eq!(url(&[base, of_metrics]), "https://otel.test/otlp/v1/traces");
+        assert_eq!(url(&[base, of_traces]), "http://t.test/x");
     }
 
     #[test]
