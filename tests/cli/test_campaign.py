@@ -4,6 +4,7 @@ finished stage.
 
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -455,7 +456,10 @@ sections:
   - { title: Overview, place: start, text: "What *check-in* is." }
   - { title: Questions, file: questions.md }
 differences: { Instances: [6, 16, more threads] }
-show: { rates: per minute, metrics: { lab.received.total: Requests that the target received } }
+show:
+  rates: per minute
+  metrics: { lab.received.total: Requests that the target received }
+  links: { Grafana: 'https://g.example/d?from={{ from_ms }}&to={{ to_ms }}' }
 server: { lab: "%s/__lab/stats" }
 """
 
@@ -485,6 +489,9 @@ def test_content_of_the_team_is_in_the_report(loadline, start_lab):
         assert text in page, text
     assert "Nothing &lt;b&gt;changes&lt;/b&gt;." in page
     (row,) = campaign_report(loadline)["stages"]
+    (link,) = row["links"]
+    assert link["url"] in paper
+    assert re.fullmatch(r"https://g\.example/d\?from=\d{13}&to=\d{13}", link["url"])
     total = row["requests_by_endpoint"][-1]
     assert (total["is_total"], total["requests"], total["failures"]) == (True, row["requests"], 0)
 

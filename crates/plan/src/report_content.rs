@@ -15,9 +15,82 @@ pub struct ReportContent {
     /// Server metrics to show, in order. Empty means all that changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<ShownMetric>,
+    /// Dashboards to link to from each stage, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dashboards: Vec<Dashboard>,
     /// Unit of the rates in tables and charts.
     #[serde(default)]
     pub rates: RateUnit,
+}
+
+/// A dashboard of another tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dashboard {
+    /// Name of the link.
+    pub name: String,
+    /// The URL, with placeholders for the time.
+    pub url: DashboardUrl,
+}
+
+/// Placeholders in the URL of a dashboard, as names between double braces.
+pub const PLACEHOLDERS: [&str; 4] = ["from_ms", "to_ms", "from_s", "to_s"];
+
+/// A URL with placeholders for the start and the end of a period: `{{ from_ms }}` and `{{ to_ms }}`
+/// in milliseconds since 1970, `{{ from_s }}` and `{{ to_s }}` in seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DashboardUrl(String);
+
+/// Why a text is not the URL of a dashboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DashboardUrlError {
+    /// The text does not begin with `http://` or `https://`.
+    NoLink,
+    /// The text has an opening `{{` without `}}`.
+    Unclosed,
+    /// The text has a placeholder of another name.
+    Unknown(String),
+}
+
+impl DashboardUrl {
+    /// Checks a URL and its placeholders.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not an HTTP URL, or if a placeholder is unknown or not closed.
+    pub fn parse(text: &str) -> Result<DashboardUrl, DashboardUrlError> {
+        if !["http://", "https://"]
+            .iter()
+            .any(|scheme| text.starts_with(scheme))
+        {
+            return Err(DashboardUrlError::NoLink);
+        }
+        for part in text.split("{{").skip(1) {
+            let (name, _) = part.split_once("}}").ok_or(DashboardUrlError::Unclosed)?;
+            if !PLACEHOLDERS.contains(&name.trim()) {
+                return Err(DashboardUrlError::Unknown(name.trim().to_owned()));
+            }
+        }
+        Ok(DashboardUrl(text.to_owned()))
+    }
+
+    /// Returns the URL for a period, in milliseconds since 1970. Seconds are rounded outwards.
+    #[must_use]
+    pub fn fill(&self, from_ms: u64, to_ms: u64) -> String {
+        let mut parts = self.0.split("{{");
+        let mut url = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once("}}").unwrap_or((part, ""));
+            let value = match name.trim() {
+                "from_ms" => from_ms,
+                "to_ms" => to_ms,
+                "from_s" => from_ms / 1000,
+                _ => to_ms.div_ceil(1000),
+            };
+            url += &value.to_string();
+            url += rest;
+        }
+        url
+    }
 }
 
 /// A section that the team wrote.
@@ -104,5 +177,25 @@ impl RateUnit {
             RateUnit::Second => "/s",
             RateUnit::Minute => "/min",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashboard_urls_have_only_known_placeholders() {
+        let url = "https://a.example/x?from={{ from_s }}&to={{to_s}}&ms={{from_ms}}-{{ to_ms }}#y";
+        let url = DashboardUrl::parse(url).unwrap();
+        assert_eq!(
+            url.fill(1_999, 3_001),
+            "https://a.example/x?from=1&to=4&ms=1999-3001#y"
+        );
+        let reason = |text: &str| DashboardUrl::parse(text).unwrap_err();
+        assert_eq!(reason("javascript:x"), DashboardUrlError::NoLink);
+        assert_eq!(reason("http://a/{{ from_ms"), DashboardUrlError::Unclosed);
+        let unknown = DashboardUrlError::Unknown("from".into());
+        assert_eq!(reason("http://a/{{ from }}"), unknown);
     }
 }

@@ -39,6 +39,16 @@ impl EndpointRow {
     }
 }
 
+/// Requests of an endpoint that failed for one reason in one stage.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailureRow {
+    pub reason: String,
+    pub endpoint: String,
+    pub count: u64,
+    /// Share of the endpoint's requests. `None` if none of them finished.
+    pub share: Option<f64>,
+}
+
 /// A server metric of one instance in one stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServerFigures {
@@ -95,6 +105,25 @@ fn endpoint(page: &Page, row: &Row, is_total: bool) -> EndpointRow {
         max: text(|stats| &stats.max),
         judged: judged_columns,
     }
+}
+
+/// Returns a row for each reason and endpoint, most frequent first.
+pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
+    let mut rows: Vec<FailureRow> = Vec::new();
+    for error in &summary.errors {
+        for under in &error.by_label {
+            let label = summary.labels.iter().find(|row| row.id == under.label);
+            let Some(label) = label else { continue };
+            rows.push(FailureRow {
+                reason: error.reason.clone(),
+                endpoint: label.text.clone(),
+                count: under.count,
+                share: (label.count > 0).then(|| under.count as f64 / label.count as f64),
+            });
+        }
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+    rows
 }
 
 fn time_name(summary: &Summary) -> &'static str {

@@ -54,7 +54,7 @@ pub const STAGE: &[&str] = &[
 ];
 pub const SECTION: &[&str] = &["title", "date", "text", "file", "place"];
 pub const NOTE: &[&str] = &["file"];
-pub const SHOW: &[&str] = &["metrics", "rates"];
+pub const SHOW: &[&str] = &["metrics", "rates", "links"];
 pub const COOL_DOWN: &[&str] = &["at-most", "rate", "for", "baseline"];
 pub const PHASE: &[&str] = &[
     "rate",

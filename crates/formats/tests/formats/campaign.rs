@@ -339,3 +339,31 @@ fn campaign_keys_require_stages() {
         );
     }
 }
+
+#[test]
+fn dashboards_have_urls_with_known_placeholders() {
+    let stages = "stages:\n- { name: half, load: { rate: 5/s, duration: 10s } }\n";
+    let show = |links: &str| read(&format!("{stages}show: {{ links: {{ {links} }} }}\n"));
+    let campaign = show("Grafana: 'https://g.example/d?from={{ from_ms }}&to={{ to_ms }}'");
+    let dashboards = campaign.unwrap().content.dashboards;
+    assert_eq!(dashboards[0].name, "Grafana");
+    let url = dashboards[0].url.fill(1, 2);
+    assert_eq!(url, "https://g.example/d?from=1&to=2");
+    for (url, message) in [
+        (
+            "ftp://g.example",
+            "`ftp://g.example` is not a link: start it with http:// or https://",
+        ),
+        (
+            "http://g.example/{{ from }}",
+            "`{{ from }}` is not known in a link: use from_ms, to_ms, from_s, to_s",
+        ),
+        (
+            "http://g.example/{{ to_s }",
+            "`http://g.example/{{ to_s }` has `{{` without `}}`: add it after the name",
+        ),
+    ] {
+        let problems = show(&format!("G: '{url}'")).unwrap_err();
+        assert_eq!(problems, [format!("c.yml:7:21: {message}")]);
+    }
+}

@@ -1,7 +1,7 @@
 //! The results: verdict and figures of each stage, its criteria, and its requests by endpoint.
 
 use analysis::summary::{Reached, Saturation};
-use decisions::campaign::{Campaign, EndpointRow, StageRow};
+use decisions::campaign::{Campaign, EndpointRow, FailureRow, StageRow};
 use plan::{report_content::RateUnit, units::SECOND};
 use record::units;
 
@@ -42,6 +42,12 @@ pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'
         blocks.extend(notes.map(|text| Block::Written { text, level: 3 }));
         if has_requests {
             blocks.push(Block::Table(endpoints(&row.requests_by_endpoint, rates)));
+        }
+        if !row.failures.is_empty() {
+            blocks.push(Block::Table(failures(&row.failures)));
+        }
+        if !row.links.is_empty() {
+            blocks.push(Block::Table(dashboards(row)));
         }
     }
     blocks
@@ -171,6 +177,43 @@ fn endpoints(rows: &[EndpointRow], unit: RateUnit) -> SheetTable {
             time("max", &row.max),
         ];
         table.row(cells, None);
+    }
+    table
+}
+
+/// Maximum number of rows for failures. The others are counted in a last row.
+const MOST_FAILURES: usize = 20;
+
+fn failures(rows: &[FailureRow]) -> SheetTable {
+    let mut table = SheetTable::new(&["Failure", "<Endpoint", "Requests", "Of the endpoint's"]);
+    for row in rows.iter().take(MOST_FAILURES) {
+        let cells = [
+            row.reason.clone(),
+            row.endpoint.clone(),
+            units::count(row.count),
+            or_dash(row.share.map(units::share)),
+        ];
+        table.row(cells, None);
+    }
+    let others = rows.get(MOST_FAILURES..).unwrap_or_default();
+    if !others.is_empty() {
+        let count = others.iter().map(|row| row.count).sum();
+        let name = format!("{} more: see the report of the stage", others.len());
+        let cells = [name, String::new(), units::count(count), String::new()];
+        table.row(cells, None);
+    }
+    table
+}
+
+fn dashboards(stage: &StageRow) -> SheetTable {
+    let mut table = SheetTable::new(&["Dashboard at the time of the stage", "<Shows"]);
+    for link in &stage.links {
+        let shows = match stage.cool_down {
+            Some(_) => "the stage and the check after it",
+            None => "the stage",
+        };
+        let cells = [link.name.clone(), shows.to_owned()];
+        table.row(cells, Some(link.url.clone()));
     }
     table
 }

@@ -1,6 +1,6 @@
 //! The tested service: its metrics by stage, what saturated, and charts.
 
-use decisions::campaign::{Campaign, ServerFigures, StageRow};
+use decisions::campaign::{Campaign, ServerChange, ServerFigures, StageRow};
 use plan::report_content::{ReportContent, ShownMetric};
 use record::units;
 
@@ -26,6 +26,12 @@ pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'
         blocks.push(Block::Table(overview(campaign, &metrics)));
         blocks.push(Block::Text(
             "Mean of all instances, and the lowest to the highest sample of any of them. The appendix has a row for each instance.".into(),
+        ));
+    }
+    if let Some(changes) = changes(campaign, &metrics) {
+        blocks.push(Block::Table(changes));
+        blocks.push(Block::Text(
+            "Change of the mean against the first stage on the same service: mean over the instances, and the lowest to the highest of any of them.".into(),
         ));
     }
     let missing = missing(campaign);
@@ -115,6 +121,49 @@ fn overview(campaign: &Campaign, metrics: &[String]) -> SheetTable {
         table.row([title].into_iter().chain(cells), None);
     }
     table
+}
+
+/// Returns how the means changed against an earlier stage. `None` if no stage has an earlier one.
+fn changes(campaign: &Campaign, metrics: &[String]) -> Option<SheetTable> {
+    let changed = campaign.stages.iter().filter_map(|row| {
+        let first = row.server_changes.first()?;
+        Some((row, format!("{} against {}", row.name, first.against)))
+    });
+    let changed: Vec<(&StageRow, String)> = changed.collect();
+    let heads = changed.iter().map(|(_, head)| head.as_str());
+    let heads: Vec<&str> = ["Change"].into_iter().chain(heads).collect();
+    let mut table = SheetTable::new(&heads);
+    for name in metrics {
+        let of = |row: &StageRow| {
+            let mut changes = row.server_changes.iter();
+            changes.find(|change| change.name == *name).map(change_text)
+        };
+        let cells: Vec<Option<String>> = changed.iter().map(|(row, _)| of(row)).collect();
+        if cells.iter().any(Option::is_some) {
+            let cells = cells.into_iter().map(super::or_dash);
+            let title = title(&campaign.identity.content, name);
+            table.row([title].into_iter().chain(cells), None);
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// Formats a change with its range over the instances, as in `+0.11 (+0.1 to +0.12)`.
+fn change_text(change: &ServerChange) -> String {
+    let signed = |value: f64| {
+        let text = units::figure(value.abs(), &change.unit);
+        let is_zero = text == units::figure(0.0, &change.unit);
+        match (is_zero, value < 0.0) {
+            (true, _) => text,
+            (false, true) => format!("−{text}"),
+            (false, false) => format!("+{text}"),
+        }
+    };
+    if change.instances == 1 {
+        return signed(change.mean);
+    }
+    let (min, max) = (signed(change.min), signed(change.max));
+    format!("{} ({min} to {max})", signed(change.mean))
 }
 
 /// Returns the mean of all instances and their range, as in `20.4 (12 to 26)`.

@@ -505,8 +505,8 @@ fn content_of_the_team_is_in_its_place() {
             meant: "16".into(),
             effect: Some("more threads".into()),
         }],
-        metrics: Vec::new(),
         rates: RateUnit::Minute,
+        ..ReportContent::default()
     };
     let run = page();
     let span = RunSpan {

@@ -15,6 +15,7 @@ mod secrets;
 mod series;
 mod server;
 mod soak;
+mod stage_sections;
 mod story;
 mod support;
 mod tell;

@@ -70,7 +70,10 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
         saturation: None,
         cool_down: None,
         requests_by_endpoint: Vec::new(),
+        failures: Vec::new(),
         server: Vec::new(),
+        server_changes: Vec::new(),
+        links: Vec::new(),
         notes: None,
     }
 }

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use plan::report_content::{
-    Difference, RateUnit, ReportContent, Section, SectionPlace, ShownMetric,
+    Dashboard, DashboardUrl, DashboardUrlError, Difference, PLACEHOLDERS, RateUnit, ReportContent,
+    Section, SectionPlace, ShownMetric,
 };
 
 use super::{
@@ -28,12 +29,11 @@ pub(super) struct ContentReader<'r> {
 
 impl ContentReader<'_> {
     pub fn content(&mut self, root: &Node) -> ReportContent {
-        let (metrics, rates) = self.shown(root.get("show"));
+        let shown = self.shown(root.get("show"));
         ReportContent {
             sections: self.sections(root.get("sections")),
             differences: self.differences(root.get("differences")),
-            metrics,
-            rates,
+            ..shown
         }
     }
 
@@ -151,9 +151,10 @@ impl ContentReader<'_> {
         })
     }
 
-    fn shown(&mut self, node: Option<&Node>) -> (Vec<ShownMetric>, RateUnit) {
+    /// Reads `show`. The other members of the result are empty.
+    fn shown(&mut self, node: Option<&Node>) -> ReportContent {
         let Some(node) = node else {
-            return (Vec::new(), RateUnit::default());
+            return ReportContent::default();
         };
         entries(node, "show", model::SHOW, self.findings);
         let rates = match node.get("rates").map(|node| (node, node.as_str())) {
@@ -168,7 +169,41 @@ impl ContentReader<'_> {
                 RateUnit::Second
             }
         };
-        (self.metrics(node.get("metrics")), rates)
+        ReportContent {
+            metrics: self.metrics(node.get("metrics")),
+            dashboards: self.dashboards(node.get("links")),
+            rates,
+            ..ReportContent::default()
+        }
+    }
+
+    fn dashboards(&mut self, node: Option<&Node>) -> Vec<Dashboard> {
+        let Some(node) = node else { return Vec::new() };
+        let mut dashboards = Vec::new();
+        for entry in read::map(node, "links", self.findings) {
+            let Some(text) = read::text(&entry.value, &entry.key, self.findings) else {
+                continue;
+            };
+            let reason = match DashboardUrl::parse(&text) {
+                Ok(url) => {
+                    let name = entry.key.clone();
+                    dashboards.push(Dashboard { name, url });
+                    continue;
+                }
+                Err(DashboardUrlError::NoLink) => {
+                    format!("`{text}` is not a link: start it with http:// or https://")
+                }
+                Err(DashboardUrlError::Unclosed) => {
+                    format!("`{text}` has `{{{{` without `}}}}`: add it after the name")
+                }
+                Err(DashboardUrlError::Unknown(name)) => format!(
+                    "`{{{{ {name} }}}}` is not known in a link: use {}",
+                    PLACEHOLDERS.join(", ")
+                ),
+            };
+            self.findings.problem(entry.value.mark, reason);
+        }
+        dashboards
     }
 
     /// Reads a list of names, or a mapping of names to titles.
