@@ -55,7 +55,7 @@ export function view(env: Env, header: Header): View {
     nodes(),
     saturation(),
     traces(),
-    custom(),
+    custom(env),
     mocks(),
     recovery(),
     conclusions(),

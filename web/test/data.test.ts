@@ -5,6 +5,7 @@ import { above, below, linearEnds, logEnds, logTicks, moment } from "../src/char
 import { fullness, stretches } from "../src/charts/cells";
 import { tick } from "../src/charts/drawing";
 import { lineSeries, lonely } from "../src/charts/plot_options";
+import { customMetric, drawable, keyOf } from "../src/data/custom";
 import { perSecond, positive, stack, sum } from "../src/data/columns";
 import { heat, latency } from "../src/data/latency";
 import { concurrency, cpu, timeline, lateness, serverPanel, stalls } from "../src/data/levels";
@@ -92,6 +93,33 @@ describe("drawings", () => {
     const drawing = serverPanel(run, "puma.backlog");
     expect(drawing?.lines.map((line) => line.name)).toEqual(["0", "1"]);
     expect(drawing?.level?.value).toBe(50);
+  });
+
+  test("custom metrics are rates per second, or percentiles", () => {
+    const run = page("healthy");
+    const n = run.series.points.from_ns.length;
+    const [counts, none] = [new Array<number>(n).fill(3), new Array<number>(n).fill(0)];
+    const sizes = new Array<number>(n).fill(-2.5);
+    run.series.custom = [
+      { name: "orders", kind: "counter", count: counts },
+      { name: "orders", kind: "histogram", count: counts, p50: sizes, p95: sizes },
+      { name: "lost carts", kind: "error", count: counts },
+      { name: "never", kind: "counter", count: none },
+    ];
+    const shown = drawable(run).map(keyOf);
+    expect(shown).toEqual(["counter orders", "histogram orders", "error lost carts"]);
+    const [counter, histogram, error] = shown.map((key) => customMetric(run, key));
+    expect(counter?.unit).toBe("rate");
+    expect(counter?.lines.map((line) => line.column)).toEqual([perSecond(run, counts)]);
+    expect(histogram?.lines.map((line) => [line.name, line.column])).toEqual([
+      ["p95", sizes],
+      ["p50", sizes],
+    ]);
+    expect(histogram?.log).toBeUndefined();
+    expect(error?.lines[0]?.colour).toBe("red");
+    expect(customMetric(run, "counter never")).toBeNull();
+    run.series.custom = undefined;
+    expect(drawable(run)).toEqual([]);
   });
 
   test("headline time is solid, service time dotted", () => {

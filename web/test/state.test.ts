@@ -192,6 +192,28 @@ describe("merging a second", () => {
     expect(merged?.series.server?.[0]?.values.slice(98, 102)).toEqual([null, null, 5, 5]);
   });
 
+  test("custom metrics and streams grow, and may begin late", () => {
+    const one = page("healthy");
+    const five = new Array<number>(20).fill(5);
+    const times = { p50: five, p95: five, p99: five, max: five };
+    const next = tick(one, 100);
+    next.series.custom = [
+      { name: "orders", kind: "counter", count: five },
+      { name: "size", kind: "histogram", count: five, p50: five, p95: five },
+    ];
+    next.series.points.stream = { ttft: times, gap: times, chunks: five };
+    const known = { name: "orders", kind: "counter", count: new Array<number>(110).fill(1) };
+    const merged = merge({ ...one, series: { ...one.series, custom: [known] } }, next);
+    const [orders, size] = merged?.series.custom ?? [];
+    expect([orders?.count.length, orders?.count.slice(98, 102)]).toEqual([120, [1, 1, 5, 5]]);
+    expect(orders?.p50).toBeUndefined();
+    expect(size?.count.slice(98, 102)).toEqual([0, 0, 5, 5]);
+    expect(size?.p95?.slice(98, 102)).toEqual([null, null, 5, 5]);
+    const stream = merged?.series.points.stream;
+    expect(stream?.ttft.p99.slice(98, 102)).toEqual([null, null, 5, 5]);
+    expect(stream?.chunks.slice(98, 102)).toEqual([0, 0, 5, 5]);
+  });
+
   test("new worker has no earlier values", () => {
     const one = page("healthy");
     const next = tick(page("healthy"), 100);

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
-use measure::{TimeKind, TimeSpan, interval::Gauge};
+use measure::{TimeKind, TimeSpan, custom::CustomMetric, interval::Gauge};
 
 use record::{IntervalRow, LabelTotals, Run};
 
@@ -14,6 +14,8 @@ pub struct Moment {
     pub all: LabelTotals,
     pub iterations: LabelTotals,
     pub rows: Vec<IntervalRow>,
+    /// Custom metrics, by their index in the names of the history.
+    pub custom: BTreeMap<usize, CustomMetric>,
 }
 
 #[must_use]
@@ -29,11 +31,13 @@ pub fn collect(run: &Run) -> Vec<Moment> {
         .points()
         .map(|(number, point)| (number, point.part))
         .collect();
+    let mut custom = history.custom.points();
     let moment = |(number, point): (u64, record::history::Point)| Moment {
         span: point.span,
         all: point.part,
         iterations: iterations.remove(&number).unwrap_or_default(),
         rows: rows.remove(&number).unwrap_or_default(),
+        custom: custom.remove(&number).unwrap_or_default(),
     };
     history.all.points().map(moment).collect()
 }
@@ -58,6 +62,11 @@ impl Moment {
             joined.all.add(&next.all);
             joined.iterations.add(&next.iterations);
             joined.rows.extend(next.rows.iter().cloned());
+            for (index, metric) in &next.custom {
+                let sum = joined.custom.entry(*index).or_default();
+                sum.count = sum.count.saturating_add(metric.count);
+                sum.values.add(&metric.values);
+            }
         }
         joined
     }

@@ -23,8 +23,8 @@ pub struct Page {
 #[derive(Debug, Clone, Serialize)]
 pub struct Tick<'a> {
     pub summary: &'a Summary,
-    /// Series in which `points`, `criteria_timeline` and the values of `server` start at point
-    /// `from`.
+    /// Series in which `points`, `criteria_timeline` and the columns of `server` and `custom` start
+    /// at point `from`.
     pub series: Value,
     pub from: usize,
 }
@@ -55,10 +55,10 @@ pub fn tick(page: &Page, from: usize) -> Result<Tick<'_>, serde_json::Error> {
             cut(columns, from);
         }
     }
-    let panels = series.get_mut("server").and_then(Value::as_array_mut);
-    for panel in panels.into_iter().flatten() {
-        if let Some(values) = panel.get_mut("values") {
-            cut(values, from);
+    for list in ["server", "custom"] {
+        let items = series.get_mut(list).and_then(Value::as_array_mut);
+        for item in items.into_iter().flatten() {
+            cut(item, from);
         }
     }
     Ok(Tick {

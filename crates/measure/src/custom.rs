@@ -244,6 +244,28 @@ impl ValueHistogram {
         self.max = if is_first { max } else { self.max.max(max) };
     }
 
+    /// Joins 2^`halvings` buckets and counts their values in the middle one. Count, sum, min and max
+    /// stay exact. A value moves by at most half the joined width: 0.8 % for 4 halvings.
+    #[must_use]
+    pub fn coarse(&self, halvings: u32) -> ValueHistogram {
+        let middle = |size: i32| ((size >> halvings) << halvings) + (1 << halvings) / 2;
+        let joined = |cell: i32| match cell {
+            0 => 0,
+            1.. => middle(cell),
+            _ => -middle(-cell),
+        };
+        let mut coarse = ValueHistogram {
+            cells: BTreeMap::new(),
+            ..*self
+        };
+        let limit = cell_of(MOST);
+        for (cell, n) in &self.cells {
+            let joined = joined(*cell).clamp(-limit, limit);
+            *coarse.cells.entry(joined).or_default() += n;
+        }
+        coarse
+    }
+
     /// Returns pairs of bucket index and count, in ascending order of the index.
     pub fn cells(&self) -> impl Iterator<Item = (i32, u64)> + '_ {
         self.cells.iter().map(|(cell, n)| (*cell, *n))

@@ -1,14 +1,23 @@
 //! Totals of a run: by label and phase, over time, and as evaluated by criteria.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use measure::{
     Label, LabelId, TimeKind, TimeSpan, confidence::Windows, custom::CustomMetrics, label,
     summary::KindTimes,
 };
-use plan::mutant::{self, Mutant};
+use plan::{
+    criteria::{Metric, parse_criterion},
+    mutant::{self, Mutant},
+};
 
-use super::{IntervalRecord, LabelTotals, Manifest, Rows, history::History};
+use super::{
+    IntervalRecord, LabelTotals, Manifest, Rows,
+    history::{CustomHistory, History},
+};
 
 /// Types of time whose correlation is estimated.
 const CORRELATED: [TimeKind; 6] = [
@@ -44,8 +53,10 @@ pub struct Totals {
 impl Totals {
     #[must_use]
     pub fn new(manifest: &Manifest) -> Totals {
+        let mut history = History::new(manifest.start.wall_ns);
+        history.custom = CustomHistory::new(judged_custom(manifest));
         Totals {
-            history: History::new(manifest.start.wall_ns),
+            history,
             load_end_ns: manifest.load.end_ns,
             ..Totals::default()
         }
@@ -174,6 +185,17 @@ impl Totals {
     pub fn label(&self, id: LabelId) -> LabelTotals {
         self.sum(|label, _| label == id)
     }
+}
+
+/// Returns the names of the custom metrics that criteria judge.
+fn judged_custom(manifest: &Manifest) -> BTreeSet<String> {
+    let criteria = manifest.criteria.iter();
+    let criteria = criteria.filter_map(|text| parse_criterion(text).ok());
+    let name = |metric| match metric {
+        Metric::Custom(name, _) => Some(name),
+        _ => None,
+    };
+    criteria.filter_map(|one| name(one.metric)).collect()
 }
 
 fn sum(

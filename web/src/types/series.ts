@@ -22,6 +22,18 @@ export interface Panel {
   values: Column;
 }
 
+/** A metric that the test's script reported, over time. */
+export interface CustomSeries {
+  name: string;
+  /** `counter`, `histogram`, `rate` or `error`. */
+  kind: string;
+  /** Sum of a counter, or number of values, events or errors. */
+  count: number[];
+  /** Percentiles of a histogram; missing for other types. */
+  p50?: Column;
+  p95?: Column;
+}
+
 /** A metric that never changed. */
 export interface Constant {
   name: string;
@@ -144,4 +156,6 @@ export interface Series {
   server?: Panel[];
   /** Metrics that never changed. */
   constants?: Constant[];
+  /** Custom metrics, in the order of points. Only some if there are many. */
+  custom?: CustomSeries[];
 }

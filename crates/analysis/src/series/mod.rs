@@ -2,6 +2,7 @@
 //! never average percentiles. See `docs/reference/series-json.md`.
 
 mod columns;
+mod custom;
 mod heat;
 mod label_series;
 mod lost_nodes;
@@ -11,6 +12,7 @@ mod shape;
 use serde::{Deserialize, Serialize};
 
 pub use columns::{Columns, StreamColumns, TimeColumns};
+pub use custom::CustomSeries;
 pub use heat::Heat;
 pub use label_series::{InPhase, LabelSeries, Spread};
 pub use server::{Constant, Panel, constant};
@@ -41,6 +43,9 @@ pub struct Series {
     pub server: Vec<Panel>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<Constant>,
+    /// Metrics that the test's script reported. At most [`record::history::MOST_CUSTOM`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub custom: Vec<CustomSeries>,
 }
 
 #[must_use]
@@ -64,5 +69,6 @@ pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline) -> Series 
         criteria_timeline: timeline.criteria.clone(),
         constants: server::constants(&server),
         server,
+        custom: custom::build(run, &moments),
     }
 }

@@ -99,6 +99,7 @@ pub fn series(report: &PrintedReport) -> Series {
         distribution: distribution(report),
         labels: Vec::new(),
         criteria_timeline: Vec::new(),
+        custom: Vec::new(),
         constants: Vec::new(),
         server: Vec::new(),
     }

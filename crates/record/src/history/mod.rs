@@ -2,12 +2,14 @@
 //! percentiles are never averaged.
 
 mod curve;
+mod custom;
 
 use std::collections::BTreeMap;
 
 use measure::{Label, LabelId, OutcomeClass, Slot, TimeKind, label, label::LabelGroup};
 
 pub use curve::{Curve, Point};
+pub use custom::{CustomHistory, CustomKey, MOST_CUSTOM};
 
 use crate::{IntervalRecord, LabelTotals};
 
@@ -38,6 +40,7 @@ pub struct History {
     pub all: Curve,
     pub iterations: Curve,
     pub labels: BTreeMap<LabelId, Curve>,
+    pub custom: CustomHistory,
 }
 
 impl Default for History {
@@ -54,6 +57,7 @@ impl History {
             all: Curve::new(POINTS, HALVINGS_OF_ALL),
             iterations: Curve::new(POINTS, HALVINGS_OF_ALL),
             labels: BTreeMap::new(),
+            custom: CustomHistory::default(),
         }
     }
 
@@ -66,6 +70,8 @@ impl History {
         let second = self.second(frame.span.from_ns);
         self.all.reach(second, frame.span);
         self.iterations.reach(second, frame.span);
+        let width_s = self.all.width_ns() / 1_000_000_000;
+        self.custom.add(second, width_s, &frame.custom);
         for ((id, _), part) in &frame.parts {
             if *id == label::ALL {
                 add(self.all.reach(second, frame.span), part, &OF_ALL);

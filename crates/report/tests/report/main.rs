@@ -2,6 +2,7 @@
 
 mod campaign;
 mod conclude;
+mod custom_metrics;
 mod damage;
 mod export;
 mod groups;

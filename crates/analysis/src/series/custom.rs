@@ -1,0 +1,52 @@
+//! Custom metrics point by point, for those that the record keeps over time.
+
+use std::borrow::Cow;
+
+use measure::custom::{CustomKind, CustomMetric};
+use record::{Run, history::CustomKey};
+use serde::{Deserialize, Serialize};
+
+use super::columns::FigureColumn;
+use crate::moments::Moment;
+
+/// A custom metric over time, with a value for each point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CustomSeries {
+    pub name: String,
+    /// `counter`, `histogram`, `rate` or `error`.
+    pub kind: String,
+    /// Sum of a counter, or number of values, events or errors.
+    pub count: Vec<u64>,
+    /// Percentiles of a histogram. Empty for other types.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub p50: FigureColumn,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub p95: FigureColumn,
+}
+
+/// Returns the metrics in the order of the summary: by type and name.
+pub fn build(run: &Run, moments: &[Cow<Moment>]) -> Vec<CustomSeries> {
+    let names = run.totals.history.custom.names();
+    let mut names: Vec<(usize, &CustomKey)> = names.iter().enumerate().collect();
+    names.sort_by_key(|(_, key)| *key);
+    let series = names.into_iter().map(|(index, (kind, name))| {
+        let metrics = || moments.iter().map(move |moment| moment.custom.get(&index));
+        let quantiles = |q: f64| -> FigureColumn {
+            if *kind != CustomKind::Histogram {
+                return Vec::new();
+            }
+            let quantile = |metric: &CustomMetric| metric.values.quantile(q);
+            metrics().map(|metric| metric.and_then(quantile)).collect()
+        };
+        CustomSeries {
+            name: name.clone(),
+            kind: kind.name().to_owned(),
+            count: metrics()
+                .map(|metric| metric.map_or(0, |metric| metric.count))
+                .collect(),
+            p50: quantiles(0.5),
+            p95: quantiles(0.95),
+        }
+    });
+    series.collect()
+}

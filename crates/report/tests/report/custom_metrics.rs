@@ -1,0 +1,72 @@
+//! Custom metrics over time, from the record on disk.
+
+use analysis::{page, series};
+use measure::{accumulator::Event, custom::CustomRecorder};
+use record::Run;
+
+use crate::support::{Folder, intervals, plan, write_all};
+
+/// Each interval has two orders, an error, and sizes that grow from one interval to the next.
+fn run(folder: &Folder) -> Run {
+    let mut recorder = CustomRecorder::default();
+    let mut all = intervals();
+    for (at, interval) in all.iter_mut().enumerate() {
+        recorder.event(&Event::Count {
+            name: "orders",
+            n: 2,
+        });
+        recorder.event(&Event::Remark { name: "lost cart" });
+        for value in [at as f64, at as f64 + 0.5] {
+            recorder.event(&Event::Value {
+                name: "size",
+                value,
+            });
+        }
+        interval.custom = recorder.take();
+    }
+    let written = write_all(&folder.0, &plan(&["custom.size p95 < 100"]), all);
+    Run::open(written.dir.as_ref().unwrap()).unwrap()
+}
+
+#[test]
+fn columns_of_custom_metrics_add_up_to_the_summary() {
+    let folder = Folder::new();
+    let run = run(&folder);
+    let summary = analysis::summarise(&run);
+    let series = series::build(&run, &summary);
+    let points = series.points.from_ns.len();
+    let rows = summary.custom.iter();
+    let rows: Vec<_> = rows.map(|row| (&row.name, &row.kind, row.count)).collect();
+    let sums = series.custom.iter();
+    let sums = sums.map(|one| (&one.name, &one.kind, one.count.iter().sum()));
+    assert_eq!(rows, sums.collect::<Vec<_>>());
+    assert_eq!(rows.len(), 3);
+    for one in &series.custom {
+        assert_eq!(one.count.len(), points);
+        let percentiles = if one.kind == "histogram" { points } else { 0 };
+        assert_eq!((one.p50.len(), one.p95.len()), (percentiles, percentiles));
+    }
+    let size = series.custom.iter().find(|one| one.name == "size").unwrap();
+    let known = size
+        .p50
+        .iter()
+        .zip(&size.p95)
+        .filter_map(|(p50, p95)| Some((p50.as_ref()?, p95.as_ref()?)));
+    let known: Vec<(&f64, &f64)> = known.collect();
+    assert!(known.len() > 1);
+    assert!(known.is_sorted() && known.iter().all(|(p50, p95)| p50 <= p95));
+}
+
+#[test]
+fn ticks_of_the_live_view_have_only_new_points() {
+    let folder = Folder::new();
+    let page = page::build(&run(&folder));
+    let (_, points) = page.extent();
+    let tick = page::tick(&page, points - 1).unwrap();
+    for one in tick.series["custom"].as_array().unwrap() {
+        assert_eq!(one["count"].as_array().unwrap().len(), 1, "{one}");
+        if one["kind"] == "histogram" {
+            assert_eq!(one["p50"].as_array().unwrap().len(), 1, "{one}");
+        }
+    }
+}
