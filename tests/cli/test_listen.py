@@ -176,6 +176,15 @@ criteria:
     counted = ledger(loadline)
     assert counted["expected"] + counted["absent"] == 20 * counted["due"] == 1200
     assert f"deliveries: {counted['expected']:,} expected, {counted['received']:,} received" in done.stdout
+    (row,) = loadline.summary()["deliveries"]
+    assert (row["receivers"], row["planned"], row["connected"]) == ("listeners", 20, 20)
+    lost = counted["expected"] - counted["received"]
+    assert (row["expected"], row["received"], row["lost"]) == (counted["expected"], counted["received"], {"least": lost, "most": lost})
+    assert (row["duplicates"], row["out_of_order"], row["not_due"]) == (counted["again"], counted["late"], counted["absent"])
+    assert not [note for note in loadline.summary()["notes"] if "deliveries" in note]
+    paper = (loadline.folder / ".loadline/runs/last/report.md").read_text()
+    cells = next(line for line in paper.splitlines() if line.startswith("| WebSocket listeners")).split("|")
+    assert [cell.strip() for cell in cells[5:8]] == [f"{n:,}" for n in (counted["expected"], counted["received"], lost)]
     assert [phase["name"] for phase in loadline.summary()["phases"]][0] == "connect"
 
 

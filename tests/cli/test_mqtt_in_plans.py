@@ -92,6 +92,11 @@ def test_mixed_run_agrees_with_both_labs(mixed):
     assert mixed.out["requests"]["issued"] == 60 + 7 + 2 + messages
     assert "contradiction" not in ran.stdout
     assert f"mqtt messages: {messages} due = {messages} sent + 0 not sent" in " ".join(ran.stdout.split())
+    (row,) = mixed.out["deliveries"]
+    assert (row["receivers"], row["published"], row["lost"]) == ("mqtt", messages, {"least": 0, "most": 0})
+    assert row["expected"] == row["received"] == 2 * messages
+    assert "Deliveries to MQTT subscribers" in ran.stdout
+    assert "mqtt deliveries" not in ran.stdout
 
 
 def test_mixed_run_counts_faults_of_the_broker(mixed):

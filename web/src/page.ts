@@ -8,6 +8,7 @@ import { conclusions } from "./sections/conclusions";
 import { concurrency, offeredLoad } from "./sections/concurrency";
 import { criteria } from "./sections/criteria";
 import { custom } from "./sections/custom";
+import { deliveries } from "./sections/deliveries";
 import { definitions } from "./sections/definitions";
 import { Endpoints } from "./sections/endpoints";
 import { generator, machines } from "./sections/generator";
@@ -50,6 +51,7 @@ export function view(env: Env, header: Header): View {
     http2(),
     websocket(),
     socketio(),
+    deliveries(),
     offeredLoad(env),
     generator(env),
     nodes(),

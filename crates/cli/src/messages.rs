@@ -74,9 +74,11 @@ pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
     has_some.then(|| frontend_mqtt::background::found(run))
 }
 
-/// Returns the ledger of listeners as sentences and as counts by name.
-pub fn found_by_listeners(run: &Run) -> (Vec<String>, serde_json::Value) {
-    let counts = report::deliveries::listener_counts(run);
-    let lines = report::deliveries::listener_lines(&counts);
-    (lines, serde_json::json!(counts.counters))
+/// Returns the ledger of listeners as counts by name, and a note if there are none.
+pub fn found_by_listeners(run: &Run) -> (Option<String>, serde_json::Value) {
+    let counts = report::deliveries::listener_counts(run).counters;
+    let is_unfinished = !counts.contains_key("listeners");
+    let note =
+        is_unfinished.then(|| "listeners: no counts, because the run did not finish".to_owned());
+    (note, serde_json::json!(counts))
 }

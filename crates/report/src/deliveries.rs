@@ -1,42 +1,154 @@
-//! The ledger of deliveries: messages that were published, and how many of them each receiver got.
-//! MQTT subscribers and WebSocket listeners share it.
+//! Deliveries: sentences about messages and how many of them each receiver got, and the cells of
+//! tables.
 
+use analysis::summary::{DeliveryRow, LostRange};
 use measure::accumulator::Tally;
 use record::{Run, units::count};
+
+pub const HEADS: [&str; 10] = [
+    "Receivers",
+    "Published",
+    "Refused",
+    "Unknown",
+    "Expected",
+    "Received",
+    "Lost",
+    "Duplicates",
+    "Out of order",
+    "Not due",
+];
+
+pub const MEANING: &str = "Expected: deliveries of all messages that were not refused, to each receiver that was connected. Unknown: messages without an answer. Not due: deliveries to receivers that were not connected.";
 
 /// Returns the sentence about expected and received deliveries. `is_whole` is false if
 /// some receivers did not report.
 #[must_use]
 pub fn text(counts: &Tally, is_whole: bool) -> String {
-    let of = |name: &str| counts.counters.get(name).copied().unwrap_or(0);
-    let (expected, received) = (of("expected"), of("received"));
+    let mut counts = counts.counters.clone();
+    if is_whole {
+        counts.entry("expected".to_owned()).or_insert(0);
+    } else {
+        counts.remove("expected");
+    }
+    sentence(&DeliveryRow::from_counts("mqtt", &counts))
+}
+
+/// Returns the sentence about expected and received deliveries.
+fn sentence(row: &DeliveryRow) -> String {
     let irregular = format!(
         "{} duplicates, {} out of order",
-        count(of("again")),
-        count(of("late"))
+        count(row.duplicates),
+        count(row.out_of_order)
     );
-    if !is_whole {
-        return format!(
-            "deliveries: {} received, {irregular}; for some clients the number of lost deliveries is unknown",
-            count(received)
-        );
+    let received = count(row.received);
+    match row.expected.zip(row.lost) {
+        Some((expected, lost)) => format!(
+            "deliveries: {} expected, {received} received, {}, {irregular}",
+            count(expected),
+            lost_text(lost),
+        ),
+        None => format!(
+            "deliveries: {received} received, {irregular}; for some clients the number of lost deliveries is unknown"
+        ),
     }
-    let most = expected.saturating_sub(received);
-    let least = most.saturating_sub(of("expected_of_unknown"));
-    let lost = if least == most {
-        format!("{} lost", count(most))
-    } else {
-        format!(
-            "{} to {} lost (inexact because messages are unknown)",
-            count(least),
-            count(most)
-        )
-    };
+}
+
+fn lost_text(lost: LostRange) -> String {
+    if lost.least == lost.most {
+        return format!("{} lost", count(lost.most));
+    }
     format!(
-        "deliveries: {} expected, {} received, {lost}, {irregular}",
-        count(expected),
-        count(received),
+        "{} to {} lost (inexact because messages are unknown)",
+        count(lost.least),
+        count(lost.most)
     )
+}
+
+/// Returns the name of the receivers.
+#[must_use]
+pub fn receivers(row: &DeliveryRow) -> &'static str {
+    match row.receivers.as_str() {
+        "listeners" => "WebSocket listeners",
+        _ => "MQTT subscribers",
+    }
+}
+
+/// Returns the cells of a row, in the order of [`HEADS`].
+#[must_use]
+pub fn cells(row: &DeliveryRow) -> [String; 10] {
+    let lost = row.lost.map(|lost| match lost.least == lost.most {
+        true => count(lost.most),
+        false => format!("{} to {}", count(lost.least), count(lost.most)),
+    });
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+    [
+        receivers(row).to_owned(),
+        count(row.published),
+        count(row.refused),
+        count(row.unknown),
+        or_dash(row.expected.map(count)),
+        count(row.received),
+        or_dash(lost),
+        count(row.duplicates),
+        count(row.out_of_order),
+        count(row.not_due),
+    ]
+}
+
+/// Returns the figures of a row as sentences, one per line.
+#[must_use]
+pub fn lines(row: &DeliveryRow) -> Vec<String> {
+    let mut lines: Vec<String> = connections(row).into_iter().collect();
+    lines.push(format!(
+        "published: {} messages, {} refused, {} unknown",
+        count(row.published),
+        count(row.refused),
+        count(row.unknown),
+    ));
+    lines.push(sentence(row));
+    let not_due = (row.not_due > 0).then(|| {
+        format!(
+            "deliveries that were not due, because the receiver was not connected: {}",
+            count(row.not_due)
+        )
+    });
+    lines.extend(not_due);
+    lines.extend(remarks(row));
+    lines
+}
+
+/// Returns how many listeners connected. `None` for MQTT, whose connections are not only those of
+/// subscribers.
+#[must_use]
+pub fn connections(row: &DeliveryRow) -> Option<String> {
+    row.planned.map(|planned| {
+        format!(
+            "listeners: {} of {} connected, {} of them lost their connection",
+            count(row.connected),
+            count(planned),
+            count(row.left),
+        )
+    })
+}
+
+/// Returns the figures that tables do not show and that are not zero.
+#[must_use]
+pub fn remarks(row: &DeliveryRow) -> Vec<String> {
+    let all = [
+        (row.receivers_with_losses, "listeners that missed a message"),
+        (
+            row.received_not_due,
+            "messages received although they were refused or published before the receiver was ready",
+        ),
+        (row.foreign, "messages received from another run"),
+        (
+            row.unstamped,
+            "messages received without the fields of `push`",
+        ),
+    ];
+    let some = all.into_iter().filter(|(n, _)| *n > 0);
+    some.map(|(n, text)| format!("{text}: {}", count(n)))
+        .collect()
 }
 
 /// Returns the counts of a run's listeners.
@@ -48,47 +160,6 @@ pub fn listener_counts(run: &Run) -> Tally {
     }
     all.counters.retain(|name, _| !name.starts_with("so_far_"));
     all
-}
-
-/// Returns the ledger of listeners, one sentence per line.
-#[must_use]
-pub fn listener_lines(counts: &Tally) -> Vec<String> {
-    let of = |name: &str| counts.counters.get(name).copied().unwrap_or(0);
-    if !counts.counters.contains_key("listeners") {
-        return vec!["listeners: no counts, because the run did not finish".to_owned()];
-    }
-    let mut lines = vec![format!(
-        "listeners: {} of {} connected, {} of them lost their connection",
-        count(of("connected")),
-        count(of("listeners")),
-        count(of("left")),
-    )];
-    lines.push(format!(
-        "published: {} messages, {} refused, {} unknown",
-        count(of("due")),
-        count(of("turned_down")),
-        count(of("unknown")),
-    ));
-    lines.push(text(counts, true));
-    let more = [
-        ("listeners_with_losses", "listeners that missed a message"),
-        (
-            "absent",
-            "deliveries that were not due, because the listener was not connected",
-        ),
-        (
-            "not_due",
-            "messages received although they were refused or published before the listener was ready",
-        ),
-        ("foreign", "messages received from another run"),
-        (
-            "unstamped",
-            "messages received without the fields of `push`",
-        ),
-    ];
-    let more = more.iter().filter(|(name, _)| of(name) > 0);
-    lines.extend(more.map(|(name, text)| format!("{text}: {}", count(of(name)))));
-    lines
 }
 
 #[cfg(test)]
@@ -112,6 +183,8 @@ mod tests {
         let shown = text(&tally(&counts), true);
         assert!(shown.contains("1 to 3 lost"), "{shown}");
         assert!(text(&tally(&counts[..2]), true).contains("7 received, 3 lost"));
+        let shown = text(&tally(&counts), false);
+        assert!(shown.contains("lost deliveries is unknown"), "{shown}");
     }
 
     #[test]
@@ -125,7 +198,7 @@ mod tests {
             ("foreign", 2),
         ]);
         assert_eq!(
-            listener_lines(&counts),
+            lines(&DeliveryRow::from_counts("listeners", &counts.counters)),
             [
                 "listeners: 3 of 3 connected, 0 of them lost their connection",
                 "published: 5 messages, 0 refused, 0 unknown",
@@ -133,6 +206,5 @@ mod tests {
                 "messages received from another run: 2",
             ]
         );
-        assert_eq!(listener_lines(&Tally::default()).len(), 1);
     }
 }

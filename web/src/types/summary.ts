@@ -3,6 +3,31 @@
 import type { Arrivals, Figure, GoodputRow, Judged, Measurement, Requests, Row, Stats } from "./figures";
 import type { Conclusion, Deciding, ErrorRow, Recovery, Saturation, Steady } from "./findings";
 
+/** Published messages, and their deliveries to receivers of one kind. */
+export interface DeliveryRow {
+  /** `listeners` (of WebSocket connections) or `mqtt` (subscribers). */
+  receivers: string;
+  /** Missing for MQTT, where each subscription counts. */
+  planned?: number | null;
+  connected: number;
+  /** Receivers whose connection ended before the run did. */
+  left: number;
+  published: number;
+  refused: number;
+  unknown: number;
+  /** Null if some clients did not report; then `lost` is unknown as well. */
+  expected: number | null;
+  received: number;
+  lost: { least: number; most: number } | null;
+  duplicates: number;
+  out_of_order: number;
+  not_due: number;
+  received_not_due: number;
+  receivers_with_losses: number;
+  foreign: number;
+  unstamped: number;
+}
+
 /** A metric that the test's script reported. */
 export interface CustomRow {
   name: string;
@@ -234,6 +259,7 @@ export interface Summary {
   saturation?: Saturation | null;
   goodput?: GoodputRow[];
   custom?: CustomRow[];
+  deliveries?: DeliveryRow[];
   mocks?: MockRow[];
   nodes?: NodeRow[];
   all: Row;

@@ -77,6 +77,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         server: super::server::rows(run, elapsed_ns),
         goodput: Vec::new(),
         custom: super::custom::rows(run, elapsed_ns),
+        deliveries: super::deliveries::rows(run),
         mocks: super::mocks::rows(run),
         nodes: run.nodes.clone(),
         all: row_of_all(run, &all_label, &all, elapsed_ns),

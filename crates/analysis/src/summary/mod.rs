@@ -3,6 +3,7 @@
 
 mod build;
 pub(crate) mod custom;
+mod deliveries;
 mod http2;
 mod json;
 mod mocks;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 pub use build::cut_text;
 pub(crate) use build::summary;
 pub use custom::CustomRow;
+pub use deliveries::{DeliveryRow, LostRange};
 pub use http2::{HeaderBytes, Http2, OriginVersion, RequestsPerConnection};
 pub use json::json;
 pub use mocks::{MockCapacity, MockRow, MockTime, mock_rows};
@@ -113,6 +115,10 @@ pub struct Summary {
     /// Metrics that the test's script reported. Empty if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub custom: Vec<CustomRow>,
+    /// Messages that were published, and their deliveries to WebSocket listeners and MQTT
+    /// subscribers. Empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deliveries: Vec<DeliveryRow>,
     /// How closely mocks kept to the planned times. Empty if no mock was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,

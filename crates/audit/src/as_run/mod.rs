@@ -156,6 +156,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         goodput: Vec::new(),
         custom: Vec::new(),
         traces: None,
+        deliveries: Vec::new(),
         mocks: Vec::new(),
         nodes: Vec::new(),
         saturation: None,

@@ -33,8 +33,8 @@ pub(super) fn record_findings(
         document["mqtt"] = counts;
     }
     if clients.listeners {
-        let (ledger, counts) = messages::found_by_listeners(&ended.run);
-        sentences.extend(ledger);
+        let (note, counts) = messages::found_by_listeners(&ended.run);
+        sentences.extend(note);
         document["listeners"] = counts;
     }
     if let Err(reason) = ended.run.write_findings(&sentences, &document) {

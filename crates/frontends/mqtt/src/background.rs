@@ -44,7 +44,8 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
     })
 }
 
-/// Returns the message ledger as sentences and as counts by name.
+/// Returns the message ledger as counts by name, and as sentences. Reports show deliveries in a
+/// section of their own, from the counts.
 #[must_use]
 pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
     let mut reported = print::tally(run);
@@ -52,7 +53,7 @@ pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
         // If publishers are incomplete, the number of expected deliveries is unknown.
         reported.counters.remove("expected");
     }
-    let ledger = print::ledger(run);
+    let ledger = print::ledger_without_deliveries(run);
     let sentences = ledger.lines().map(|line| format!("mqtt {line}")).collect();
     (sentences, serde_json::json!(reported.counters))
 }

@@ -64,12 +64,40 @@ fn clocks(run: &Run) -> Option<String> {
     })
 }
 
+const NO_COUNTS: &str = "messages: no counts, because the run did not finish\n";
+
+/// Returns the ledger, one sentence per line.
 #[must_use]
 pub fn ledger(run: &Run) -> String {
     let reported = tally(run);
     if reported.is_empty() {
-        return "messages: no counts, because the run did not finish\n".to_owned();
+        return NO_COUNTS.to_owned();
     }
+    let mut out = messages(run, &reported);
+    if of_subscribers(&reported) {
+        out.push_str(&report::deliveries::text(&reported, is_whole(run)));
+        out.push('\n');
+    }
+    out.push_str(&remarks(run, &reported));
+    out
+}
+
+/// Returns the ledger without the sentence about deliveries.
+pub(crate) fn ledger_without_deliveries(run: &Run) -> String {
+    let reported = tally(run);
+    if reported.is_empty() {
+        return NO_COUNTS.to_owned();
+    }
+    messages(run, &reported) + &remarks(run, &reported)
+}
+
+fn of_subscribers(reported: &Tally) -> bool {
+    let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
+    of("expected") > 0 || of("received") > 0
+}
+
+/// Returns what was connected and published.
+fn messages(run: &Run, reported: &Tally) -> String {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = partial(run).to_owned();
     let _ = writeln!(
@@ -80,7 +108,7 @@ pub fn ledger(run: &Run) -> String {
         count(of("refused")),
         count(of("broken")),
     );
-    out.push_str(&never_due(&reported));
+    out.push_str(&never_due(reported));
     if of("due") > 0 {
         let _ = writeln!(
             out,
@@ -107,11 +135,19 @@ pub fn ledger(run: &Run) -> String {
             );
         }
         if is_whole(run) {
-            let _ = writeln!(out, "{}", verdict(&reported));
+            let _ = writeln!(out, "{}", verdict(reported));
         }
     }
-    if of("expected") > 0 || of("received") > 0 {
-        out.push_str(&deliveries(run, &reported));
+    out
+}
+
+/// Returns what else was counted.
+fn remarks(run: &Run, reported: &Tally) -> String {
+    let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
+    let mut out = String::new();
+    if let Some(line) = clocks(run).filter(|_| of_subscribers(reported)) {
+        out.push_str(&line);
+        out.push('\n');
     }
     for (name, words) in [
         ("foreign", "messages without a header of this run"),
@@ -122,7 +158,7 @@ pub fn ledger(run: &Run) -> String {
             let _ = writeln!(out, "{}: {}", words, count(of(name)));
         }
     }
-    if let Some(line) = unchecked(run, &reported).filter(|_| is_whole(run)) {
+    if let Some(line) = unchecked(run, reported).filter(|_| is_whole(run)) {
         let _ = writeln!(out, "{line}");
     }
     out
@@ -155,15 +191,6 @@ fn never_due(reported: &Tally) -> String {
             "subscriptions still unanswered when publishing started: {}",
             count(of("unanswered_subscriptions")),
         );
-    }
-    out
-}
-
-fn deliveries(run: &Run, reported: &Tally) -> String {
-    let mut out = report::deliveries::text(reported, is_whole(run)) + "\n";
-    if let Some(line) = clocks(run) {
-        out.push_str(&line);
-        out.push('\n');
     }
     out
 }

@@ -185,7 +185,7 @@ fn endpoints(rows: &[EndpointRow], unit: RateUnit) -> SheetTable {
 const MOST_FAILURES: usize = 20;
 
 fn failures(rows: &[FailureRow]) -> SheetTable {
-    let mut table = SheetTable::new(&["Failure", "<Endpoint", "Requests", "Of the endpoint's"]);
+    let mut table = SheetTable::new(&["Failure", "<Endpoint", "Requests", "Share of the endpoint"]);
     for row in rows.iter().take(MOST_FAILURES) {
         let cells = [
             row.reason.clone(),

@@ -3,6 +3,7 @@
 mod campaign;
 mod compare;
 mod custom;
+mod deliveries;
 mod facts;
 mod find;
 mod ledgers;
@@ -99,6 +100,7 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
         facts::websocket(summary, columns),
         facts::socketio(summary, columns),
         facts::traces(summary, columns, detail),
+        deliveries::render(summary, columns),
     ];
     blocks.extend(of_protocols.into_iter().filter(|block| !block.is_empty()));
     let steady = summary.steady.as_ref().filter(|steady| steady.is_news());

@@ -1,6 +1,7 @@
 //! `report.md`: tables for GitHub, and charts in a folder.
 
 mod custom;
+mod deliveries;
 mod endpoints;
 mod facts;
 mod mocks;
@@ -56,6 +57,7 @@ pub fn render(page: &Page) -> Document {
         facts::websocket(summary),
         facts::socketio(summary),
         traces::slowest(summary),
+        deliveries::deliveries(summary),
         sections::generator(summary),
         nodes::table(summary),
         saturation::saturation(summary),

@@ -4,6 +4,7 @@ mod campaign;
 mod conclude;
 mod custom_metrics;
 mod damage;
+mod delivered;
 mod export;
 mod groups;
 mod lost;
