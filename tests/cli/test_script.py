@@ -143,6 +143,10 @@ def test_custom_metrics_are_reported(loadline):
     report = (loadline.folder / summary["record"] / "report.md").read_text()
     assert "## Custom metrics" in report
     assert "| checkout\\_ms " in report
+    series = json.loads((loadline.folder / summary["record"] / "series.json").read_text())["custom"]
+    assert {one["name"]: sum(one["count"]) for one in series} == {name: row["count"] for name, row in rows.items()}
+    (histogram,) = [one for one in series if one["kind"] == "histogram"]
+    assert max(p95 for p95 in histogram["p95"] if p95 is not None) == pytest.approx(96, rel=0.001)
 
 
 def test_criteria_name_custom_metrics(loadline):
