@@ -3,13 +3,13 @@
 import contextlib
 import gzip
 import re
-import struct
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import fake_servers
 import pytest
+from protobuf_messages import attributes, double, fields, fixed, varint
 
 PLAN = """
 loadline: 1
@@ -23,52 +23,6 @@ scenarios:
     steps: [{get: /api/sum?a=1&b=2}, {get: "http://127.0.0.1:1/"}]
 """
 EVERY_INTERVAL = {"OTEL_METRIC_EXPORT_INTERVAL": "1"}
-
-
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7F) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 0x80:
-            return value, at
-
-
-def fields(data: bytes) -> dict[int, list]:
-    """Decodes a message of Protocol Buffers into values by field number."""
-    found: dict[int, list] = {}
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            value, at = varint(data, at)
-        elif key & 7 == 1:
-            value, at = data[at : at + 8], at + 8
-        else:
-            assert key & 7 == 2
-            length, at = varint(data, at)
-            value, at = data[at : at + length], at + length
-            assert len(value) == length
-        found.setdefault(key >> 3, []).append(value)
-    return found
-
-
-def fixed(value: bytes) -> int:
-    return struct.unpack("<Q", value)[0]
-
-
-def double(value: bytes) -> float:
-    return struct.unpack("<d", value)[0]
-
-
-def attributes(pairs: list[bytes]) -> frozenset[tuple[str, str | int]]:
-    read = []
-    for pair in map(fields, pairs):
-        value = fields(pair[2][0])
-        read.append((pair[1][0].decode(), value[1][0].decode() if 1 in value else value[3][0]))
-    assert len({name for name, _ in read}) == len(read)
-    return frozenset(read)
 
 
 def histogram(point: dict[int, list]) -> dict:

@@ -76,6 +76,7 @@ def test_shortener_campaign_passes(loadline):
 
 @pytest.mark.long(seconds=140)
 @pytest.mark.alone
+@pytest.mark.paced
 def test_medplum_campaign_passes_after_scaling_the_bottleneck(loadline):
     code, paper, result = _campaign(loadline, "medplum")
     verdicts = [stage["verdict"] for stage in result["stages"]]

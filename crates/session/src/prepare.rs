@@ -229,6 +229,8 @@ pub(crate) fn prepare_as(
         && job.frontend == "run"
         && job.part.is_none()
         && processes.is_none();
+    let fit = job.exports.fit(plan).map_err(Problem::anywhere);
+    fit.map_err(|problem| RunRefused::bad_input(vec![problem]))?;
     job.options.hosts = job.hosts.allow(plan).map_err(RunRefused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;
     if let Some(problem) = memory::address_space(prepared.workers() as u64) {
@@ -250,7 +252,7 @@ pub(crate) fn prepare_as(
         prepared,
         manifest,
         live: Bound::bind(job.live).map_err(unavailable)?,
-        exporters: job.exports.open(&job.plan, sink).map_err(unavailable)?,
+        exporters: job.exports.open(sink).map_err(unavailable)?,
         sink: sink.clone(),
         job,
     })

@@ -139,7 +139,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write junit=FILE or csv=FILE at the end; during the run, serve prometheus[=HOST:PORT] or
-    /// send to otlp[=URL], remote-write=URL or statsd=URL; repeatable
+    /// send to otlp[=URL], otlp-traces[=URL], remote-write=URL or statsd=URL; repeatable
     #[arg(long, value_name = "FORMAT[=…]")]
     pub export: Vec<String>,
     /// Open the report in a browser at the end

@@ -101,22 +101,26 @@ impl Exports {
         !std::mem::take(&mut self.live).is_empty()
     }
 
+    /// Checks that a plan has what the exports send.
+    ///
+    /// # Errors
+    ///
+    /// Returns a one-line error that describes the first export that would send nothing.
+    pub(crate) fn fit(&self, plan: &Plan) -> Result<(), String> {
+        let sends_spans = |live: &LiveExport| matches!(live, LiveExport::OtlpTraces(_));
+        if plan.http.trace_context.is_none() && self.live.iter().any(sends_spans) {
+            let reason = "no request carries a trace context: add --trace-context";
+            return Err(format!("--export otlp-traces: {reason}"));
+        }
+        Ok(())
+    }
+
     /// Opens ports and connections for the exports that receive intervals.
     ///
     /// # Errors
     ///
     /// Returns a one-line error that describes the first export that is not available.
-    pub(crate) fn open(
-        &self,
-        plan: &Plan,
-        sink: &SharedMessageSink,
-    ) -> Result<Vec<OpenExporter>, String> {
-        let sends_spans = |live: &LiveExport| matches!(live, LiveExport::OtlpTraces(_));
-        if plan.http.trace_context.is_none() && self.live.iter().any(sends_spans) {
-            let reason =
-                "--export otlp-traces: no request carries a trace context: add --trace-context";
-            return Err(reason.to_owned());
-        }
+    pub(crate) fn open(&self, sink: &SharedMessageSink) -> Result<Vec<OpenExporter>, String> {
         let open = |live: &LiveExport| live.open(sink);
         self.live.iter().map(open).collect()
     }
