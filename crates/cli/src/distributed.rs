@@ -63,10 +63,14 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
 
 /// Refuses a plan that cannot be divided among several processes.
 pub fn must_be_divisible(plan: &Plan) -> Result<(), CommandError> {
-    match plan.listen {
-        Some(_) => Err(CommandError::bad_input(plan::listen::ONE_PROCESS)),
-        None => Ok(()),
+    if plan.listen.is_some() {
+        return Err(CommandError::bad_input(plan::listen::ONE_PROCESS));
     }
+    let is_native = matches!(plan.work, plan::Work::Scenarios(_));
+    if is_native && !plan.workloads().is_empty() {
+        return Err(CommandError::bad_input(plan::SEVERAL_IN_ONE_PROCESS));
+    }
+    Ok(())
 }
 
 /// Returns the options for the conductor.

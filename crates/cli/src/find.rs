@@ -48,6 +48,14 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     } else {
         Some(plan(args, &what, places)?)
     };
+    if own
+        .as_ref()
+        .is_some_and(|plan| !plan.workloads().is_empty())
+    {
+        return Err(CommandError::bad_input(
+            "a search changes one rate or one number of users, but this plan has several `workloads`: write a plan with one `load`",
+        ));
+    }
     let mut notes = Vec::new();
     let slos = slos(args, own.as_ref(), &mut notes)?;
     if let Some(plan) = &own {

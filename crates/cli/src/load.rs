@@ -184,7 +184,24 @@ fn override_trace_context(plan: &mut Plan, args: &args::RunArgs) -> Result<(), C
     Ok(())
 }
 
+/// Returns the flag that would replace several workloads by one load.
+fn flag_of_one_load(args: &args::RunArgs, flags: &Flags) -> Option<&'static str> {
+    let flags = [
+        (flags.rate.is_some(), "--rate"),
+        (args.users.is_some(), "--users"),
+        (args.connections.is_some(), "--connections"),
+        (flags.arrivals.is_some(), "--arrivals"),
+    ];
+    let mut set = flags.into_iter().filter(|(is_set, _)| *is_set);
+    set.next().map(|(_, flag)| flag)
+}
+
 fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
+    if let Some(flag) = flag_of_one_load(args, flags).filter(|_| !plan.workloads().is_empty()) {
+        return Err(CommandError::bad_input(format!(
+            "{flag} sets one load, but this plan has several `workloads`: change their `load` in the file"
+        )));
+    }
     let duration_ns = flags.duration_ns.unwrap_or(10 * units::SECOND);
     plan.remove_connect_phase();
     let text = match (flags.rate, args.connections) {

@@ -142,6 +142,12 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     // Check hosts before the script starts, because the script resolves addresses.
     Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
+    if let Some(workload) = plan.workload_without_arrivals(seed) {
+        return Err(CommandError::bad_input(format!(
+            "workload `{}` plans no arrivals: set a longer duration or a higher rate",
+            workload.name
+        )));
+    }
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
         return Err(CommandError::bad_input(no_arrivals(&plan)));
     }

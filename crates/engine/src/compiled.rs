@@ -121,6 +121,9 @@ impl Compiled {
             return refused(SHARED_ALONE.to_owned());
         }
         match &plan.work {
+            Work::Scenarios(_) if matches!(plan.load, Load::Several { .. }) => {
+                return refused(plan::SEVERAL_IN_ONE_PROCESS.to_owned());
+            }
             Work::Scenarios(_) => {}
             Work::External(_) => return Ok(()),
             Work::Mqtt(_) => {
@@ -210,6 +213,15 @@ impl Compiled {
                 workers.min(share.of_first(u64::from(*users)) as usize)
             }
             (_, Load::Once) => 1,
+            (_, Load::Several { workloads }) if !self.load.is_paced() => {
+                // Users of small closed workloads could leave workers without any.
+                let has_arrivals = workloads.iter().any(plan::Workload::is_open);
+                let users: u32 = workloads.iter().map(plan::Workload::users).sum();
+                match has_arrivals {
+                    true => workers,
+                    false => workers.min(users as usize),
+                }
+            }
             _ => workers,
         };
         useful.max(1)

@@ -4,11 +4,7 @@ mod error;
 mod options;
 mod worker_thread;
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU64, AtomicUsize},
-    mpsc,
-};
+use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize, mpsc};
 
 use measure::{Labels, accumulator::NamedCounts, label::Registry};
 use plan::{Load, Plan, Problem, Share};
@@ -27,7 +23,7 @@ use crate::{
         scenario::ScenarioDriver,
         setup::{SetupDriver, SetupResult},
     },
-    program::{HookInterest, Program, RequestStep},
+    program::{CompiledLoad, HookInterest, Program, RequestStep},
     publications::Publications,
     user::hook::Hooks,
 };
@@ -72,10 +68,6 @@ impl Prepared {
         }
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
-            (None, Some(_)) if matches!(plan.load, Load::Several { .. }) => {
-                let text = "scenarios need one load: several loads need a driver of their own";
-                return Err(vec![Problem::anywhere(text)]);
-            }
             (None, Some(program)) => scenario_driver(program, options.hooks.clone()),
             (None, None) => {
                 let by_itself =
@@ -88,7 +80,7 @@ impl Prepared {
         let load_control = (options.steered
             && is_own
             && plan.iterations.is_none()
-            && !matches!(work.load, Load::Once))
+            && !matches!(work.load, Load::Once | Load::Several { .. }))
         .then(|| LoadControl::new(&work.load, &work.schedule, work.most(plan, workers)));
         let listening = listening_workers(plan, &options);
         let takeovers = takeovers(&work, &options, load_control.is_some());
@@ -162,11 +154,24 @@ impl Prepared {
     /// Returns the number of planned arrivals of this process. `None` in a closed model.
     #[must_use]
     pub fn planned(&self) -> Option<u64> {
+        if let Load::Several { workloads } = &self.work.load {
+            let open = self.loads().zip(workloads).filter(|(_, own)| own.is_open());
+            return open
+                .map(|(load, _)| load.schedule.total())
+                .reduce(|sum, own| sum + own);
+        }
         let total = self.options.share.of_first(self.work.schedule.total());
         match &self.work.load {
             Load::Open { .. } | Load::Once => Some(total),
             Load::Closed { .. } | Load::Several { .. } => None,
         }
+    }
+
+    /// Returns the compiled workloads. Empty unless the plan has several that the engine runs.
+    fn loads(&self) -> impl Iterator<Item = &CompiledLoad> {
+        let is_several = matches!(self.work.load, Load::Several { .. });
+        let program = self.work.program.iter().filter(move |_| is_several);
+        program.flat_map(|program| &program.loads)
     }
 
     fn due(&self) -> Due {
@@ -179,6 +184,7 @@ impl Prepared {
         if let Some(due) = self.options.due.clone() {
             return Box::new(move |worker, until| due(worker, until));
         }
+        let loads: Vec<CompiledLoad> = self.loads().cloned().collect();
         Box::new(move |worker, until| {
             if worker >= workers {
                 return 0;
@@ -188,6 +194,9 @@ impl Prepared {
                 workers,
             };
             let share = position.part_of(own);
+            if !loads.is_empty() {
+                return loads.iter().map(|load| load.due(share, until)).sum();
+            }
             let taken_over = takeovers
                 .as_ref()
                 .map_or(0, |takeovers| takeovers.due(&schedule, position, until));
@@ -296,7 +305,6 @@ impl Prepared {
             takeovers: self.takeovers.clone(),
             messages,
             lines: Arc::new(AtomicUsize::new(0)),
-            users: Arc::new(AtomicU64::new(0)),
             share: self.options.share,
             trace: self.options.trace,
             walks: self.options.walks,

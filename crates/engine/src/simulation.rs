@@ -10,6 +10,7 @@ mod responses;
 mod server;
 mod shares;
 mod takeovers;
+mod workloads;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -163,7 +164,6 @@ impl Around {
             takeovers: self.takeovers.clone(),
             messages,
             lines: std::sync::Arc::default(),
-            users: std::sync::Arc::default(),
             share: self.share,
             trace: false,
             walks: false,
@@ -209,7 +209,12 @@ fn simulate_around(
     let common = around.common(messages, Registry::new(labels.clone()));
     let lines = std::sync::Arc::clone(&common.lines);
     let schedule = program.schedule.clone();
-    let due = move |_, until| around.due(&schedule, until);
+    let loads = program.loads.clone();
+    let is_several = !plan.workloads().is_empty();
+    let due = move |_, until| match is_several {
+        true => loads.iter().map(|load| load.due(Share::WHOLE, until)).sum(),
+        false => around.due(&schedule, until),
+    };
     let memory = Memory::new(u64::MAX);
     let worker = Rc::new(Worker::new(position, 1, clock, recorder, memory, common));
     let mut client = Client::new(

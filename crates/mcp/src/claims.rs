@@ -51,6 +51,11 @@ pub(crate) fn must_not_claim(summary: &Summary) -> Vec<String> {
             "that the service handles more than {} requests/s: no higher rate was sent",
             units::rate(peak)
         ));
+    } else if summary.run.model == Model::Mixed {
+        sentences.push(
+            "a capacity in requests/s: part of the load was a number of users, who wait for slow responses"
+                .to_owned(),
+        );
     } else {
         sentences.push(
             "response times at a given arrival rate: the load was a number of users, who wait for slow responses"

@@ -72,7 +72,7 @@ pub use users::{ActivePeriod, UserPhase};
 pub use validate::Problem;
 pub use volume::{LoadLevel, Volume};
 pub use work::Work;
-pub use workload::Workload;
+pub use workload::{SEVERAL_IN_ONE_PROCESS, Workload, seed_of_workload};
 
 /// Complete description of a run, independent of its source format.
 #[derive(Debug, Clone, Serialize)]

@@ -50,6 +50,7 @@ impl Plan {
             problems.push(Problem::anywhere("0 connections: use at least 1"));
         }
         self.load.problems(&mut problems);
+        self.late_workloads(&mut problems);
         self.background_problems(&mut problems);
         self.listen_problems(&mut problems);
         problems
@@ -63,6 +64,11 @@ impl Plan {
             problems.push(Problem::anywhere(
                 "no scenarios: there are no requests to send",
             ));
+        } else if let Some(workload) = self.idle_workload() {
+            problems.push(Problem::anywhere(format!(
+                "workload `{}` has no scenario with a weight above 0: name one",
+                workload.name
+            )));
         } else if scenarios.iter().all(|scenario| scenario.weight == 0) {
             problems.push(Problem::anywhere(
                 "every scenario has weight 0, so none would run: raise a weight",
@@ -70,7 +76,33 @@ impl Plan {
         }
     }
 
-    /// Creates the schedule of the load.
+    /// Finds workloads that would start after the load has ended.
+    fn late_workloads(&self, problems: &mut Vec<Problem>) {
+        let end_ns = self.end_ns();
+        let late = self
+            .workloads()
+            .iter()
+            .filter(|one| one.starts_ns >= end_ns);
+        for workload in late {
+            problems.push(Problem::anywhere(format!(
+                "workload `{}` would start when `max-duration` has ended the load: start it earlier, or increase `max-duration`",
+                workload.name
+            )));
+        }
+    }
+
+    /// Returns a workload that would run no scenario.
+    fn idle_workload(&self) -> Option<&Workload> {
+        let has_weight = |index: &usize| {
+            let scenario = self.scenarios().get(*index);
+            scenario.is_some_and(|scenario| scenario.weight > 0)
+        };
+        let mut workloads = self.workloads().iter();
+        workloads.find(|workload| !workload.scenarios.iter().any(has_weight))
+    }
+
+    /// Creates the schedule of the load. Empty for several workloads: see
+    /// [`Plan::schedule_of_workload`].
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
         let schedule = Schedule::new(&self.load, seed);
@@ -97,10 +129,10 @@ impl Plan {
         )
     }
 
-    /// Returns the highest planned arrival rate per second. `None` if the load is closed.
+    /// Returns the highest planned arrival rate per second. `None` if nothing arrives by a schedule.
     #[must_use]
     pub fn peak_rate(&self) -> Option<f64> {
-        self.load.is_paced().then(|| self.load.peak_rate())
+        self.load.has_arrivals().then(|| self.load.peak_rate())
     }
 }
 
@@ -111,6 +143,16 @@ impl Load {
         match self {
             Load::Open { .. } => true,
             Load::Several { workloads } => workloads.iter().all(Workload::is_open),
+            Load::Closed { .. } | Load::Once => false,
+        }
+    }
+
+    /// Whether any arrivals follow a schedule.
+    #[must_use]
+    pub fn has_arrivals(&self) -> bool {
+        match self {
+            Load::Open { .. } => true,
+            Load::Several { workloads } => workloads.iter().any(Workload::is_open),
             Load::Closed { .. } | Load::Once => false,
         }
     }

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use crate::Load;
+use crate::{Draw, Load, Phase, Plan, Schedule, Shape, UserPhase, units::SECOND};
+
+/// Why a plan with several workloads of scenarios cannot run in several processes.
+pub const SEVERAL_IN_ONE_PROCESS: &str = "a plan with `workloads` runs in one process: leave out the options for several processes, or write a plan with one `load`";
 
 /// A load with a name, which starts at its own time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +22,10 @@ pub struct Workload {
     pub planned: Option<u64>,
     /// Description in the words of the test's tool.
     pub text: String,
+    /// Indexes of the plan's scenarios that the workload runs, by their weights. A scenario belongs
+    /// to at most one workload. Empty if a driver of its own decides what runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scenarios: Vec<usize>,
 }
 
 impl Workload {
@@ -40,6 +47,127 @@ impl Workload {
     pub fn is_open(&self) -> bool {
         matches!(self.load, Load::Open { .. })
     }
+
+    /// Returns the maximum number of users. 0 if the workload is open.
+    #[must_use]
+    pub fn users(&self) -> u32 {
+        match self.load {
+            Load::Closed { users, .. } => users,
+            _ => 0,
+        }
+    }
+
+    /// Returns the load with a pause before it, so that its times count from the start of the run.
+    #[must_use]
+    pub fn load_on_timeline(&self) -> Load {
+        let mut load = self.load.clone();
+        if self.starts_ns == 0 {
+            return load;
+        }
+        let text = format!("{}s", self.starts_ns as f64 / SECOND as f64);
+        match &mut load {
+            Load::Open { phases, .. } => {
+                let mut pause = Phase::new(self.starts_ns, Shape::Pause);
+                pause.duration_text = text;
+                phases.insert(0, pause);
+            }
+            Load::Closed {
+                duration_ns,
+                phases,
+                ..
+            } => {
+                let own = self.load.user_phases().unwrap_or_default();
+                *phases = vec![UserPhase {
+                    name: None,
+                    from: 0,
+                    to: 0,
+                    duration_ns: self.starts_ns,
+                    duration_text: text,
+                }];
+                phases.extend(own);
+                *duration_ns = duration_ns.saturating_add(self.starts_ns);
+            }
+            Load::Several { .. } | Load::Once => {}
+        }
+        load
+    }
+}
+
+/// Returns the seed of a workload's random numbers. Workloads number their arrivals from 0, so
+/// equal seeds would give equal values to the users of several workloads.
+#[must_use]
+pub fn seed_of_workload(seed: u64, index: usize) -> u64 {
+    seed.wrapping_add((index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+impl Plan {
+    /// Returns the workloads. Empty if the plan has a single load.
+    #[must_use]
+    pub fn workloads(&self) -> &[Workload] {
+        match &self.load {
+            Load::Several { workloads } => workloads,
+            _ => &[],
+        }
+    }
+
+    /// Whether users of a closed load run alongside arrivals of an open one.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        let workloads = self.workloads();
+        workloads.iter().any(Workload::is_open) && !workloads.iter().all(Workload::is_open)
+    }
+
+    /// Returns the workload that runs a scenario. `None` if the plan has a single load.
+    #[must_use]
+    pub fn workload_of(&self, scenario: usize) -> Option<&Workload> {
+        let mut workloads = self.workloads().iter();
+        workloads.find(|workload| workload.scenarios.contains(&scenario))
+    }
+
+    /// Returns the schedule of a workload, with times from the start of the run.
+    #[must_use]
+    pub fn schedule_of_workload(&self, index: usize, seed: u64) -> Schedule {
+        let workload = self.workloads().get(index);
+        let load = workload.map_or(Load::Once, Workload::load_on_timeline);
+        let schedule = Schedule::new(&load, seed_of_workload(seed, index));
+        match self.max_duration_ns {
+            Some(end_ns) => schedule.until(end_ns),
+            None => schedule,
+        }
+    }
+
+    /// Returns the number of planned arrivals of a workload. `None` if it has users.
+    #[must_use]
+    pub fn planned_of_workload(&self, index: usize, seed: u64) -> Option<u64> {
+        let workload = self.workloads().get(index)?;
+        if workload.scenarios.is_empty() {
+            return workload.planned;
+        }
+        let is_open = workload.is_open();
+        is_open.then(|| self.schedule_of_workload(index, seed).total())
+    }
+
+    /// Returns an open workload whose first arrival would be due after its end.
+    #[must_use]
+    pub fn workload_without_arrivals(&self, seed: u64) -> Option<&Workload> {
+        let mut workloads = self.workloads().iter().enumerate();
+        let is_idle = |index: usize| self.planned_of_workload(index, seed) == Some(0);
+        let idle = workloads.find(|(index, _)| is_idle(*index));
+        idle.map(|(_, workload)| workload)
+    }
+
+    /// Returns the draw that selects the scenario of each arrival of a workload.
+    #[must_use]
+    pub fn draw_of_workload(&self, index: usize, seed: u64) -> Draw {
+        let own = self.workloads().get(index);
+        let own = own.map_or(&[][..], |workload| workload.scenarios.as_slice());
+        let weight = |(index, scenario): (usize, &crate::Scenario)| match own.contains(&index) {
+            true => scenario.weight,
+            false => 0,
+        };
+        let weights = self.scenarios().iter().enumerate().map(weight);
+        Draw::new(seed_of_workload(seed, index), weights)
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +183,7 @@ mod tests {
             load,
             planned: None,
             text: String::new(),
+            scenarios: Vec::new(),
         }
     }
 
@@ -90,5 +219,20 @@ mod tests {
         };
         assert!(!load.is_paced());
         assert_eq!(load.rate_at(0), Some(5.0));
+    }
+
+    #[test]
+    fn arrivals_of_a_workload_are_shifted_by_its_start() {
+        let load = arrivals(5, 10 * SECOND);
+        let alone = Schedule::new(&load, 1);
+        let late = workload("late", 4 * SECOND, load);
+        let shifted = Schedule::new(&late.load_on_timeline(), 1);
+        assert_eq!(shifted.total(), alone.total());
+        for number in 0..alone.total() {
+            let times = [&alone, &shifted].map(|schedule| schedule.at(number).unwrap().intended_ns);
+            assert_eq!(times[1], times[0] + 4 * SECOND, "{number}");
+        }
+        let users = workload("users", 4 * SECOND, Load::users(3, SECOND));
+        assert_eq!(users.load_on_timeline().end_ns(), 5 * SECOND);
     }
 }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use measure::histogram::MAX_VALUE;
-use plan::{Load, Plan, Schedule, Share, Work, work::DEFAULT};
+use plan::{Load, Plan, Schedule, Share, Work, Workload, work::DEFAULT};
 use sha2::{Digest, Sha256};
 
 use super::{
     FileFacts, Host, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, RunStart, RunState, SCHEMA,
-    ScenarioFacts, Tool, Whole, load_text, manifest::Layout, redact::Redactor,
+    ScenarioFacts, Tool, Whole, WorkloadFacts, load_text, manifest::Layout, redact::Redactor,
 };
 
 #[derive(Debug, Clone, Default)]
@@ -55,7 +55,7 @@ impl Manifest {
             processes: started.processes,
             full_run: started.share.map(|_| {
                 Box::new(Whole {
-                    load: load_facts(plan, &schedule, Share::WHOLE),
+                    load: load_facts(plan, &schedule, started.seed, Share::WHOLE),
                     phases: phase_facts(plan, &schedule, Share::WHOLE),
                     criteria: criteria.clone(),
                 })
@@ -66,7 +66,7 @@ impl Manifest {
             about: plan.about.clone(),
             // The writer redacts the manifest as a whole.
             target: plan.target.expose().clone(),
-            load: load_facts(plan, &schedule, share),
+            load: load_facts(plan, &schedule, started.seed, share),
             phases: phase_facts(plan, &schedule, share),
             scenarios: scenario_facts(plan),
             criteria,
@@ -137,22 +137,12 @@ fn outside(plan: &Plan) -> Option<String> {
     }
 }
 
-fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
+fn load_facts(plan: &Plan, schedule: &Schedule, seed: u64, share: Share) -> LoadFacts {
+    let workloads = workload_facts(plan, seed);
     let (model, planned, users) = match &plan.load {
         Load::Open { .. } => (Model::Open, Some(share.of_first(schedule.total())), None),
         Load::Closed { users, .. } => (Model::Closed, None, Some(users_of(plan, *users, share))),
-        Load::Several { workloads } if plan.load.is_paced() => {
-            let planned = workloads.iter().filter_map(|one| one.planned).sum();
-            (Model::Open, Some(share.of_first(planned)), None)
-        }
-        // Users in some of the workloads make the figures those of a closed loop.
-        Load::Several { workloads } => {
-            let users = workloads.iter().map(|one| match one.load {
-                Load::Closed { users, .. } => users,
-                _ => 0,
-            });
-            (Model::Closed, None, Some(users.sum()))
-        }
+        Load::Several { .. } => of_workloads(&workloads),
         Load::Once => (Model::Once, Some(share.of_first(1)), None),
     };
     LoadFacts {
@@ -164,7 +154,49 @@ fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
         end_ns: schedule.end_ns(),
         changes: 0,
         by: outside(plan),
+        workloads,
     }
+}
+
+/// Returns the model, the planned arrivals and the users of several workloads together.
+fn of_workloads(workloads: &[WorkloadFacts]) -> (Model, Option<u64>, Option<u32>) {
+    let planned = workloads.iter().filter_map(|one| one.planned);
+    let users = workloads.iter().filter_map(|one| one.users);
+    let planned = planned.reduce(|sum, own| sum + own);
+    let users = users.reduce(u32::saturating_add);
+    let model = match (planned, users) {
+        (Some(_), Some(_)) => Model::Mixed,
+        (Some(_), None) => Model::Open,
+        (None, _) => Model::Closed,
+    };
+    (model, planned, users)
+}
+
+fn workload_facts(plan: &Plan, seed: u64) -> Vec<WorkloadFacts> {
+    let end_ns = plan.end_ns();
+    let facts = |(index, workload): (usize, &Workload)| {
+        let own = workload.scenarios.iter();
+        let named = own.filter_map(|own| Some(plan.scenarios().get(*own)?.render(*own)));
+        let mut scenarios: Vec<String> = named.collect();
+        if workload.scenarios.is_empty() {
+            // The tool counts the iterations of a workload under the name of the workload.
+            scenarios.push(workload.name.clone());
+        }
+        WorkloadFacts {
+            name: workload.name.clone(),
+            model: match workload.is_open() {
+                true => Model::Open,
+                false => Model::Closed,
+            },
+            text: load_text::of_workload(workload),
+            start_ns: workload.starts_ns.min(end_ns),
+            end_ns: workload.end_ns().min(end_ns),
+            planned: plan.planned_of_workload(index, seed),
+            users: (!workload.is_open()).then(|| workload.users()),
+            scenarios,
+        }
+    };
+    plan.workloads().iter().enumerate().map(facts).collect()
 }
 
 fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {

@@ -55,7 +55,7 @@ pub use load_text::describe as load_text;
 pub use location::{RunLocation, all, find, is_running};
 pub use manifest::{
     FileFacts, Layout, LineCounts, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, RunEnd,
-    RunStart, RunState, ScenarioFacts, Tool, Whole, read as read_manifest,
+    RunStart, RunState, ScenarioFacts, Tool, Whole, WorkloadFacts, read as read_manifest,
 };
 pub use merge::{Merged, merge};
 pub use node::{NodeLost, called, clock};

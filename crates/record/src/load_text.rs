@@ -59,7 +59,7 @@ fn of_work(plan: &Plan) -> String {
         Load::Once => "one iteration".into(),
         Load::Several { workloads } => of_workloads(workloads),
         Load::Closed { phases, .. } if !phases.is_empty() => {
-            let text = in_turn(phases.iter().map(of_users), plan);
+            let text = in_turn(phases.iter().map(of_users), plan.load.end_ns());
             format!("closed loop, {text}: each user sees a stall only once")
         }
         Load::Closed {
@@ -82,7 +82,10 @@ fn of_work(plan: &Plan) -> String {
             }
         }
         Load::Open { phases, .. } => {
-            let mut text = format!("open, {}", in_turn(phases.iter().map(of_phase), plan));
+            let mut text = format!(
+                "open, {}",
+                in_turn(phases.iter().map(of_phase), plan.load.end_ns())
+            );
             if let PoolPolicy::Shared(connections) = plan.http.pool {
                 text.push_str(&format!(
                     ", at most {} connections",
@@ -102,10 +105,14 @@ fn of_workloads(workloads: &[Workload]) -> String {
     };
     let texts = workloads.iter().take(3);
     let texts: Vec<String> = texts
-        .map(|one| format!("{}: {}", one.name, one.text))
+        .map(|one| format!("{}: {}", one.name, of_workload(one)))
         .collect();
     let rest = match workloads.len() {
         0..=3 => String::new(),
+        // A tool with texts of its own calls its workloads scenarios.
+        number if workloads.iter().all(|one| one.text.is_empty()) => {
+            format!("; … ({number} workloads)")
+        }
         number => format!("; … ({number} scenarios)"),
     };
     let stall = match model {
@@ -115,14 +122,33 @@ fn of_workloads(workloads: &[Workload]) -> String {
     format!("{model}{}{rest}{stall}", texts.join("; "))
 }
 
-fn in_turn(mut phases: impl ExactSizeIterator<Item = String>, plan: &Plan) -> String {
+/// Describes a workload in the words of its tool, or from its load.
+pub(super) fn of_workload(workload: &Workload) -> String {
+    if !workload.text.is_empty() {
+        return workload.text.clone();
+    }
+    let end_ns = workload.load.end_ns();
+    let text = match &workload.load {
+        Load::Open { phases, .. } => in_turn(phases.iter().map(of_phase), end_ns),
+        load => {
+            let phases = load.user_phases().unwrap_or_default();
+            in_turn(phases.iter().map(of_users), end_ns)
+        }
+    };
+    match workload.starts_ns {
+        0 => text,
+        start_ns => format!("after {}, {text}", units::duration(start_ns)),
+    }
+}
+
+fn in_turn(mut phases: impl ExactSizeIterator<Item = String>, end_ns: u64) -> String {
     let number = phases.len();
     let rendered: Vec<String> = phases.by_ref().take(3).collect();
     let text = rendered.join(", then ");
     if phases.len() == 0 {
         return text;
     }
-    let total = units::duration(plan.load.end_ns());
+    let total = units::duration(end_ns);
     format!("{text}, … ({number} phases, {total})")
 }
 

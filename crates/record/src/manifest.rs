@@ -121,9 +121,49 @@ pub struct LoadFacts {
     pub changes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The workloads, in the order of the plan. Empty if the plan has a single load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadFacts>,
+}
+
+/// A workload of a run, with times from the start of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkloadFacts {
+    pub name: String,
+    pub model: Model,
+    pub text: String,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Number of planned arrivals. `None` if the workload is closed.
+    pub planned: Option<u64>,
+    /// Maximum number of users. `None` if the workload is open.
+    pub users: Option<u32>,
+    /// Names of its scenarios. A scenario belongs to one workload.
+    pub scenarios: Vec<String>,
 }
 
 impl LoadFacts {
+    /// Returns the workload of a scenario, with its index. `None` if the plan has a single load.
+    #[must_use]
+    pub fn workload_of(&self, scenario: &str) -> Option<(usize, &WorkloadFacts)> {
+        let mut workloads = self.workloads.iter().enumerate();
+        workloads.find(|(_, workload)| workload.scenarios.iter().any(|own| own == scenario))
+    }
+
+    /// Whether the ledger of arrivals contains the iterations of a scenario. It omits those of
+    /// closed workloads that ran alongside open ones.
+    #[must_use]
+    pub fn counts_as_arrivals(&self, scenario: &str) -> bool {
+        let is_closed = |(_, workload): (usize, &WorkloadFacts)| workload.model == Model::Closed;
+        self.model != Model::Mixed || !self.workload_of(scenario).is_some_and(is_closed)
+    }
+
+    /// Whether some of the load is a closed loop.
+    #[must_use]
+    pub fn has_users(&self) -> bool {
+        matches!(self.model, Model::Closed | Model::Mixed)
+    }
+
     /// Returns the end of the load in nanoseconds from the start, for showing progress. `None` if
     /// the load ends with its last iteration, or has no duration.
     #[must_use]
@@ -140,6 +180,8 @@ pub enum Model {
     Open,
     /// A number of virtual users, each of which waits for its responses.
     Closed,
+    /// Several workloads, some of them open and some closed.
+    Mixed,
     /// A single iteration.
     Once,
 }
@@ -227,13 +269,9 @@ impl Manifest {
         let mut manifest = self.clone();
         let hide = |text: &mut String| *text = redactor.text(text);
         manifest.command = redactor.command(&self.command);
-        [
-            &mut manifest.name,
-            &mut manifest.target,
-            &mut manifest.load.text,
-        ]
-        .into_iter()
-        .for_each(hide);
+        [&mut manifest.name, &mut manifest.target]
+            .into_iter()
+            .for_each(hide);
         manifest.node.iter_mut().for_each(hide);
         let context = manifest.trace_context.iter_mut();
         context.flat_map(|context| &mut context.url).for_each(hide);
@@ -253,7 +291,14 @@ impl Manifest {
                 Some(&mut full_run.criteria),
             )
         });
-        load.into_iter().for_each(|load| hide(&mut load.text));
+        let loads = load.into_iter().chain([&mut manifest.load]);
+        loads.for_each(|load| {
+            hide(&mut load.text);
+            for workload in &mut load.workloads {
+                let names = workload.scenarios.iter_mut().chain([&mut workload.name]);
+                names.chain([&mut workload.text]).for_each(hide);
+            }
+        });
         criteria.into_iter().flatten().for_each(hide);
         for phase in manifest
             .phases

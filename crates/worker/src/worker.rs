@@ -6,7 +6,7 @@ use std::{
     rc::Rc,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
         mpsc::Sender,
     },
     task::{Context, Waker},
@@ -98,9 +98,6 @@ pub struct WorkerContext {
     pub messages: Sender<WorkerMessage>,
     /// Number of queued lines that the collector has not yet received.
     pub lines: Arc<AtomicUsize>,
-    /// Number of active virtual users in the process, for limits across workers. Updated at each
-    /// arrival.
-    pub users: Arc<AtomicU64>,
     /// This process's share of everything that the plan numbers.
     pub share: Share,
     /// Whether to trace requests and responses.

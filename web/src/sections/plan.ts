@@ -9,7 +9,7 @@ import { balance } from "../dom/status";
 import { type Column, table } from "../dom/table";
 import { figure, headline, NONE } from "../text/figures";
 import { count, duration, rate, share, time } from "../text/units";
-import type { Arrivals, Page, PhaseRow, Requests, ScenarioRow } from "../types";
+import type { Arrivals, Page, PhaseRow, Requests, ScenarioRow, WorkloadRow } from "../types";
 import { muted, type Section, section } from "./section";
 
 export function plan(env: Env): Section {
@@ -20,7 +20,7 @@ export function plan(env: Env): Section {
   return section(
     "plan",
     "Planned and achieved",
-    (page) => ({ above: [phases(page), scenarios(page), ledgers(page)] }),
+    (page) => ({ above: [phases(page), workloads(page), scenarios(page), ledgers(page)] }),
     charts,
   );
 }
@@ -64,11 +64,36 @@ function phases(page: Page): Child {
   return h("div", {}, table("Phases: planned and achieved", columns, rows), users);
 }
 
+/** Plan and result of each workload, if the plan has several loads. */
+function workloads(page: Page): Child {
+  const { workloads = [] } = page.summary;
+  if (workloads.length === 0) return null;
+  const columns: (Column & { cell: (row: WorkloadRow) => Child })[] = [
+    { name: "workload", cell: (w) => h("span", {}, w.name, h("span", { class: "muted sub" }, w.text)) },
+    { name: "model", cell: (w) => (w.model === "closed" ? "closed loop" : "open") },
+    { name: "from", number: true, cell: (w) => duration(w.start_ns) },
+    { name: "to", number: true, cell: (w) => duration(w.end_ns) },
+    { name: "planned", number: true, title: "arrivals planned", cell: (w) => orNone(w.planned) },
+    { name: "users", number: true, title: "largest number of users", cell: (w) => orNone(w.users) },
+    { name: "ended", number: true, title: "iterations that ended, with any result", cell: (w) => count(w.ended) },
+    { name: "completed", number: true, title: "iterations that completed", cell: (w) => count(w.completed) },
+    { name: "failed", number: true, cell: (w) => errors(w.failed) },
+  ];
+  const rows = workloads.map((row) => columns.map(({ cell }) => cell(row)));
+  const note = workloads.some((row) => row.model === "closed")
+    ? muted("Closed loop: a user starts the next iteration after the previous one has ended, so no rate is planned.")
+    : null;
+  return h("div", {}, table("Workloads: planned and achieved", columns, rows), note);
+}
+
 function scenarios(page: Page): Child {
   const { scenarios, run } = page.summary;
   if (scenarios.length === 0) return null;
   const lengths = `average over ${time(run.elapsed_ns)}, from the start to the last completion or the end of the load`;
   const columns: (Column & { cell: (row: ScenarioRow) => Child })[] = [{ name: "scenario", cell: (s) => s.name }];
+  if (scenarios.some((row) => row.workload !== undefined)) {
+    columns.push({ name: "workload", cell: (s) => s.workload ?? NONE });
+  }
   if (scenarios.some((row) => row.planned !== null)) {
     columns.push(
       { name: "planned", number: true, title: "arrivals planned", cell: (s) => orNone(s.planned) },
@@ -100,9 +125,13 @@ function scenarios(page: Page): Child {
 
 function ledgers(page: Page): Child {
   const { arrivals, requests, run } = page.summary;
+  const closed =
+    run.model === "mixed"
+      ? muted("Arrivals are those of open workloads. Iterations of closed loops are not arrivals.")
+      : null;
   // Other tools may count requests without their results, or not at all.
   const counted = Number.isNaN(requests.ok) ? null : requestLedger(requests);
-  return h("div", { class: "ledgers" }, arrivals ? arrivalLedger(arrivals, run.state) : null, counted);
+  return h("div", { class: "ledgers" }, arrivals ? arrivalLedger(arrivals, run.state) : null, counted, closed);
 }
 
 function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTMLElement {

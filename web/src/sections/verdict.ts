@@ -43,7 +43,7 @@ function headline(page: Page): HTMLElement {
     strip("glance", verdict.key_figures ?? []),
     strip("deciding", verdict.figures),
     telling(page),
-    measurement ? trust(measurement, verdict.sentence, run.model === "closed") : null,
+    measurement ? trust(measurement, verdict.sentence, run.model) : null,
   );
 }
 
@@ -87,11 +87,15 @@ function telling(page: Page): HTMLElement | null {
   return h("ul", { class: "telling" }, ...shown.map(item));
 }
 
+type Model = Page["summary"]["run"]["model"];
+
 /** The reasons of the measurement's verdict. */
-function trust(m: Measurement, sentence: string, closed: boolean): HTMLElement {
-  const effect = closed ? `stall p99 ${timeOr(m.stall_p99_ns)}` : `lateness p99 ${timeOr(m.lateness_p99_ns)}`;
-  const parts = [effect, `generator CPU ${shareOr(m.cpu)}`];
-  if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan started${late(m)}`);
+function trust(m: Measurement, sentence: string, model: Model): HTMLElement {
+  const effects: string[] = [];
+  if (model === "closed" || model === "mixed") effects.push(`stall p99 ${timeOr(m.stall_p99_ns)}`);
+  if (model !== "closed") effects.push(`lateness p99 ${timeOr(m.lateness_p99_ns)}`);
+  const parts = [...effects, `generator CPU ${shareOr(m.cpu)}`];
+  if (m.sent !== null) parts.splice(effects.length, 0, `${shareOr(m.sent)} of plan started${late(m)}`);
   const apart = shareOr(m.littles_law === null ? null : Math.abs(m.littles_law));
   if (apart !== NONE) parts.push(`Little's law within ${apart}`);
   // For a valid measurement these figures are the reasons.

@@ -62,6 +62,8 @@ export interface MockRow {
 export interface ScenarioRow {
   id: number | null;
   name: string;
+  /** Its workload; missing if the plan has a single load. */
+  workload?: string;
   /** Its share of the arrivals by weight. */
   share: number | null;
   /** Arrivals planned; null in a closed loop. */
@@ -78,6 +80,24 @@ export interface ScenarioRow {
   completed_per_second: number;
   /** Completed as a share of planned. */
   of_plan: number | null;
+}
+
+/** Plan and result of a workload: one of several loads on one timeline. */
+export interface WorkloadRow {
+  name: string;
+  model: "open" | "closed";
+  /** The load in words. */
+  text: string;
+  start_ns: number;
+  end_ns: number;
+  /** Arrivals planned; null in a closed loop, or if the record does not have the number. */
+  planned: number | null;
+  /** Largest number of users; null for arrivals. */
+  users: number | null;
+  /** Iterations that ended, with any result. */
+  ended: number;
+  completed: number;
+  failed: number;
 }
 
 /** Plan and result of a phase. */
@@ -212,7 +232,7 @@ export interface Summary {
     ended_by: string | null;
     /** The stop rule that ended the run, with the measured value. */
     stopped?: { at_ns: number; text: string };
-    model: "open" | "closed" | "once";
+    model: "open" | "closed" | "mixed" | "once";
     load: string;
     /** What servers negotiated; missing if only HTTP/1.1 was possible. */
     http?: string;
@@ -253,6 +273,8 @@ export interface Summary {
   requests: Requests;
   phases: PhaseRow[];
   scenarios: ScenarioRow[];
+  /** Missing if the plan has a single load. */
+  workloads?: WorkloadRow[];
   /** Missing in records of older versions. */
   steady?: Steady | null;
   recovery: Recovery | null;

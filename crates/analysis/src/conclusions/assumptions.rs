@@ -18,6 +18,10 @@ pub fn assumptions(summary: &Summary) -> Vec<String> {
             "Closed loop: at most {} users, and each waits for its responses. While the server stalls, the load falls and each user sees only one slow response.",
             units::count(summary.users.max)
         ),
+        Model::Mixed => format!(
+            "Open and closed workloads: arrivals follow the schedule. In addition, at most {} users run in a closed loop: while the server stalls, they send less and each sees only one slow response.",
+            units::count(closed_users(summary))
+        ),
         Model::Once => "Only one iteration was sent: this is a trial, not a measurement.".to_owned(),
     });
     if run.model != Model::Once {
@@ -40,6 +44,15 @@ pub fn assumptions(summary: &Summary) -> Vec<String> {
         all.push("The run ended earlier than planned: later effects are not covered.".to_owned());
     }
     all
+}
+
+/// Returns the planned number of users of all closed workloads.
+fn closed_users(summary: &Summary) -> u64 {
+    let users = summary
+        .workloads
+        .iter()
+        .filter_map(|workload| workload.users);
+    users.map(u64::from).sum()
 }
 
 fn on_this_machine(target: &str) -> bool {

@@ -12,7 +12,8 @@ use record::{Run, units};
 
 use super::loss;
 
-/// Arrivals: planned = started + skipped + unsent + unknown, and started = completed + failed +
+/// If some workloads are open and others closed, the ledger covers only the arrivals of the open
+/// ones. Arrivals: planned = started + skipped + unsent + unknown, and started = completed + failed +
 /// abandoned (+ in flight).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalLedger {
@@ -90,7 +91,9 @@ impl Requests {
 #[must_use]
 pub fn arrivals(run: &Run) -> ArrivalLedger {
     let mut counted = Counters::default();
-    for label in run.labels_of(LabelGroup::Iteration) {
+    let of_arrivals = run.labels_of(LabelGroup::Iteration);
+    let load = &run.manifest.load;
+    for label in of_arrivals.filter(|label| load.counts_as_arrivals(&label.text)) {
         counted.add(&run.totals.label(label.id).slot.counters);
     }
     let (started, skipped) = (run.totals.rows.started, run.totals.rows.skipped);

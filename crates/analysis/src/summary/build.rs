@@ -13,7 +13,7 @@ use plan::criteria::{Metric, parse_criterion};
 
 use super::{
     Headline, Identity, LevelStats, Row, SCHEMA, Stopped, Summary, phases, recovery, scenarios,
-    trend,
+    trend, workloads,
 };
 use crate::{
     figures::{self, Requests, Sampled, elapsed_ns, per_second, share_of},
@@ -69,6 +69,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         requests,
         phases: Vec::new(),
         scenarios: Vec::new(),
+        workloads: Vec::new(),
         trend: None,
         steady: timeline.steady.clone(),
         recovery: None,
@@ -132,6 +133,7 @@ fn over_time(summary: &mut Summary, run: &Run, timeline: &Timeline, elapsed_ns: 
     let headline = summary.headline();
     summary.phases = phases::rows(run, headline, elapsed_ns);
     summary.scenarios = scenarios::rows(run, summary.arrivals.as_ref(), elapsed_ns);
+    summary.workloads = workloads::rows(run, summary.arrivals.as_ref(), &summary.scenarios);
     summary.trend = trend::find(run, &timeline.moments, headline);
     summary.recovery = recovery::measure(
         run,

@@ -19,6 +19,7 @@ pub(crate) mod stream;
 mod traces;
 mod trend;
 mod websocket;
+mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,6 +46,7 @@ pub use stream::{GoodputRow, StreamRow};
 pub use traces::{SlowRequest, Traces};
 pub use trend::{Trend, TrendSpan};
 pub use websocket::WebSocket;
+pub use workloads::WorkloadRow;
 
 pub use crate::{
     saturation::{BusyGenerator, Reached, Saturation},
@@ -89,6 +91,9 @@ pub struct Summary {
     pub phases: Vec<PhaseRow>,
     #[serde(default)]
     pub scenarios: Vec<ScenarioRow>,
+    /// The workloads of the plan. Empty if it has a single load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadRow>,
     /// Load in its first, last and best quarters. `None` if the run was too short.
     pub trend: Option<Trend>,
     /// Steady state of the service. `None` for a single iteration, for an imported run, or if

@@ -18,7 +18,10 @@ pub struct ScenarioRow {
     pub id: Option<LabelId>,
     /// Name of the scenario, or its index in the plan.
     pub name: String,
-    /// Share of arrivals that the scenario's weight gives. `None` if the record does not contain
+    /// Workload of the scenario. `None` if the plan has a single load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// Share of arrivals, or of those of its workload, that the scenario's weight gives. `None` if the record does not contain
     /// it.
     pub share: Option<f64>,
     /// Planned arrivals that were due before the run ended, as drawn by weight. `None` in a closed
@@ -44,20 +47,9 @@ pub(super) fn rows(
         return Vec::new();
     }
     let facts = &run.manifest.scenarios;
-    let total: u64 = facts.iter().map(|facts| u64::from(facts.weight)).sum();
-    let draw = Draw::new(run.manifest.seed, facts.iter().map(|facts| facts.weight));
     let in_flight = run.manifest.state == RunState::Running || run.cut.is_some();
     let planned = arrivals.and_then(|arrivals| arrivals.planned);
-    let drawn = planned
-        .filter(|n| {
-            let most = if in_flight {
-                MOST_DRAWN_LIVE
-            } else {
-                MOST_DRAWN
-            };
-            facts.len() < 2 || *n <= most
-        })
-        .map(|planned| draw.counts(planned));
+    let shares = shares(run, arrivals, in_flight);
     let length_ns = if planned.is_some() {
         load_end_ns(run)
     } else {
@@ -70,10 +62,17 @@ pub(super) fn rows(
         };
         let known = mine().next().is_some();
         let weight = mine().map(|(_, facts)| u64::from(facts.weight)).sum();
-        let planned = drawn
-            .as_ref()
-            .filter(|_| known)
-            .map(|drawn| mine().map(|(i, _)| drawn[i]).sum::<u64>());
+        let workload = run.manifest.load.workload_of(name);
+        let own = shares.get(workload.map_or(0, |(index, _)| index));
+        let total = own.map_or(0, |own| own.total_weight);
+        let drawn = own.and_then(|own| own.drawn.as_ref());
+        let planned = match workload {
+            // A tool's workload is its own scenario, and the plan does not draw.
+            Some((_, facts)) if !known => super::workloads::planned(run, arrivals, facts),
+            _ => drawn
+                .filter(|_| known)
+                .map(|drawn| mine().map(|(i, _)| drawn[i]).sum::<u64>()),
+        };
         let mut labels = run.labels_of(LabelGroup::Iteration);
         let id = labels.find(|label| label.text == name).map(|l| l.id);
         let part = id.map(|id| run.totals.label(id)).unwrap_or_default();
@@ -85,6 +84,7 @@ pub(super) fn rows(
         ScenarioRow {
             id,
             name: name.to_owned(),
+            workload: workload.map(|(_, facts)| facts.name.clone()),
             share: share_of(weight, total).filter(|_| known),
             planned,
             planned_per_hour: asked.map(|rate| rate * HOUR_S),
@@ -111,4 +111,48 @@ pub(super) fn rows(
     let rows = names.into_iter().map(row);
     rows.filter(|row| row.ended > 0 || row.planned.is_some_and(|n| n > 0))
         .collect()
+}
+
+/// The scenarios of a load, or of one workload: the sum of their weights, and the arrivals of each
+/// scenario of the plan.
+struct ScenarioShares {
+    total_weight: u64,
+    /// `None` in a closed loop, or if drawing would take too long.
+    drawn: Option<Vec<u64>>,
+}
+
+/// Returns the shares of the single load, or of each workload.
+fn shares(run: &Run, arrivals: Option<&ArrivalLedger>, in_flight: bool) -> Vec<ScenarioShares> {
+    let facts = &run.manifest.scenarios;
+    let most = if in_flight {
+        MOST_DRAWN_LIVE
+    } else {
+        MOST_DRAWN
+    };
+    let new = |seed: u64, weights: Vec<u32>, planned: Option<u64>| ScenarioShares {
+        total_weight: weights.iter().copied().map(u64::from).sum(),
+        drawn: planned
+            .filter(|n| facts.len() < 2 || *n <= most)
+            .map(|planned| Draw::new(seed, weights).counts(planned)),
+    };
+    let seed = run.manifest.seed;
+    let workloads = &run.manifest.load.workloads;
+    if workloads.is_empty() {
+        let planned = arrivals.and_then(|arrivals| arrivals.planned);
+        let weights = facts.iter().map(|facts| facts.weight).collect();
+        return vec![new(seed, weights, planned)];
+    }
+    let share = |(index, workload): (usize, &record::WorkloadFacts)| {
+        let weight = |facts: &record::ScenarioFacts| match workload.scenarios.contains(&facts.name)
+        {
+            true => facts.weight,
+            false => 0,
+        };
+        let weights: Vec<u32> = facts.iter().map(weight).collect();
+        let planned = super::workloads::planned(run, arrivals, workload);
+        // A tool whose scenarios the plan does not contain has no weights.
+        let planned = planned.filter(|_| !facts.is_empty());
+        new(plan::seed_of_workload(seed, index), weights, planned)
+    };
+    workloads.iter().enumerate().map(share).collect()
 }

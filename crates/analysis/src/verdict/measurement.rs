@@ -91,7 +91,7 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     let (late, held_up) = (own(TimeKind::Lateness), own(TimeKind::Stall));
     let lateness_ns = late.and_then(decisive);
     let stall_ns = held_up.and_then(decisive);
-    let is_closed = run.manifest.load.model == Model::Closed;
+    let has_users = run.manifest.load.has_users();
     let reported = match KindTimes::from_slot(&all.slot, TimeKind::Response).quantile(0.99) {
         Quantile::Ns(ns) | Quantile::NoAnswer(ns) => ns,
         Quantile::Empty => 0,
@@ -101,12 +101,10 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
         verdict: "VALID".into(),
         reasons: Vec::new(),
         late_ns: stretches(run, |row| {
-            let effect = if is_closed {
-                row.stall_p99_ns
-            } else {
-                row.lateness_p99_ns
-            };
-            effect.is_some_and(|p99| p99 > bound)
+            let stall_ns = row.stall_p99_ns.filter(|_| has_users);
+            let is_closed = run.manifest.load.model == Model::Closed;
+            let late_ns = row.lateness_p99_ns.filter(|_| !is_closed);
+            stall_ns.max(late_ns).is_some_and(|p99| p99 > bound)
         }),
         first_bad_ns: None,
         lateness_p99_ns: late.and_then(|times| times.quantile(0.99)),
@@ -131,7 +129,7 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     };
     let errors = GeneratorErrors {
         counters: &all.slot.counters,
-        is_closed,
+        has_users,
         bound_ns: bound,
         lateness_ns,
         stall_ns,
@@ -148,24 +146,25 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     } else if let Some(missing) = missing(run) {
         m.verdict = "DEGRADED".into();
         m.reasons = missing;
-    } else if is_closed && m.cpu > BUSY && !is_forgiven {
+    } else if has_users && m.cpu > BUSY && !is_forgiven {
         m.verdict = "DEGRADED".into();
         m.reasons = vec![format!("{BOUND} (generator CPU {})", units::share(m.cpu))];
-    } else if is_closed && m.waiting > CROWDED && !is_forgiven {
+    } else if has_users && m.waiting > CROWDED && !is_forgiven {
         m.verdict = "DEGRADED".into();
         m.reasons = vec![format!(
             "{BOUND} (its workers waited for a CPU for {} of the time: use fewer workers, or more cores)",
             percent(m.waiting)
         )];
     } else {
-        m.reasons = figures(&m, is_closed);
+        m.reasons = figures(&m, has_users);
     }
     Some(m)
 }
 
 struct GeneratorErrors<'a> {
     counters: &'a Counters,
-    is_closed: bool,
+    /// Whether some of the load is a closed loop, which a stall slows down.
+    has_users: bool,
     /// Largest lateness or stall that a valid measurement may have.
     bound_ns: u64,
     lateness_ns: Option<u64>,
@@ -176,7 +175,7 @@ struct GeneratorErrors<'a> {
 
 fn effects(run: &Run, m: &Measurement, errors: &GeneratorErrors<'_>) -> Vec<String> {
     let GeneratorErrors {
-        is_closed,
+        has_users,
         unsent,
         unrecorded,
         ..
@@ -186,7 +185,7 @@ fn effects(run: &Run, m: &Measurement, errors: &GeneratorErrors<'_>) -> Vec<Stri
     let late = m.lateness_p99_ns.filter(|_| exceeds(errors.lateness_ns));
     let stall = m
         .stall_p99_ns
-        .filter(|_| is_closed && exceeds(errors.stall_ns));
+        .filter(|_| has_users && exceeds(errors.stall_ns));
     // Causes and periods that lateness and stalls have in common are reported once.
     let named = [("lateness", late), ("stall", stall)];
     let named = named
@@ -244,11 +243,11 @@ fn lost(run: &Run) -> Option<String> {
     (lost > 0).then(|| format!("{lost} of {of} processes did not finish"))
 }
 
-fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
+fn figures(m: &Measurement, has_users: bool) -> Vec<String> {
     let mut figures = Vec::new();
     figures.extend(
         m.stall_p99_ns
-            .filter(|_| is_closed)
+            .filter(|_| has_users)
             .map(|ns| format!("stall p99 {}", units::time(ns))),
     );
     figures.extend(

@@ -128,6 +128,7 @@ pub(super) fn robustness(
 /// Whether the load arrived as planned, so that server metrics are unaffected.
 fn came_as_planned(run: &Run, arrivals: &ArrivalLedger) -> bool {
     let all = run.totals.label(label::ALL);
+    // A disturbed generator changes how much the users of a closed loop send.
     let is_open = run.manifest.load.model == Model::Open;
     let sent = arrivals.unsent == Some(0) && arrivals.unknown == 0;
     let sent = sent && own_faults(&all.slot.counters, false) == 0;

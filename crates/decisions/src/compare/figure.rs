@@ -77,7 +77,8 @@ pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
         .map(|q| of_time(SpanFilter::Response, q, None))
         .to_vec();
     let model = baseline.runs.first().map(|first| first.summary.run.model);
-    if model == Some(Model::Closed) {
+    // The throughput of a closed loop is a result, not a part of the plan.
+    if matches!(model, Some(Model::Closed | Model::Mixed)) {
         subjects.insert(0, plain("rate", Metric::Rate, None));
     }
     subjects.push(plain("errors", Metric::Errors, None));

@@ -6,13 +6,15 @@ const RULE: &str = "errors > 50% for 10s: stop fail";
 pub(super) const TEXT: &str = "guard: more than half of the requests failed for 10s while the load was rising (use --no-guard to turn this off)";
 
 pub(super) fn rule(load: &Load) -> Option<StopRule> {
-    let is_open = matches!(load, Load::Open { .. });
-    plan::criteria::parse_stop(RULE).ok().filter(|_| is_open)
+    let arrives = load.has_arrivals();
+    plan::criteria::parse_stop(RULE).ok().filter(|_| arrives)
 }
 
 /// Whether the load in the next second is higher than at the start of the window.
 pub(super) fn goes_up(load: &Load, now_ns: u64, window_ns: u64) -> bool {
     let before = load.rate_at(now_ns.saturating_sub(window_ns));
+    // A workload may start while no other has a rate.
+    let before = before.or_else(|| matches!(load, Load::Several { .. }).then_some(0.0));
     let next = load.rate_at(now_ns + SECOND);
     before.zip(next).is_some_and(|(before, next)| next > before)
 }

@@ -5,7 +5,7 @@ use std::{
     cell::{Cell, RefCell},
     pin::Pin,
     rc::Rc,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
 };
 
 use measure::{
@@ -14,7 +14,7 @@ use measure::{
     sample::{Intended, RequestOutcome},
 };
 use plan::{
-    ActivePeriod, Load, Shape, Share, UserPhase,
+    ActivePeriod, Load, Shape, UserPhase,
     mutant::{self, Mutant},
     units::{MILLISECOND, SECOND},
 };
@@ -25,7 +25,7 @@ use super::{
     takeover::TakeoverArrivals,
 };
 use crate::{
-    program::Program,
+    program::{CompiledLoad, Program},
     publications::{Publications, Publishers},
     user::{self, Env, IterationStart, UserIo, hook::Hooks, script::ScriptHost},
 };
@@ -96,23 +96,42 @@ pub(super) fn load_script(
 }
 
 pub(crate) async fn run(env: Rc<Env>) {
-    match &env.program.load {
-        Load::Open { .. } | Load::Once => open(&env).await,
-        Load::Closed { users, phases, .. } => match &env.worker.common.load_control {
-            Some(load_control) => closed_steered(&env, load_control).await,
-            None => closed(&env, *users, phases).await,
-        },
-        // `Prepared::new` has refused it.
-        Load::Several { .. } => {}
+    let start = |index| {
+        let env = Rc::clone(&env);
+        tokio::task::spawn_local(async move { run_load(&env, index).await })
+    };
+    // The first load runs in this task, which is the only one unless there are several workloads.
+    let others: Vec<_> = (1..env.program.loads.len()).map(start).collect();
+    run_load(&env, 0).await;
+    for other in others {
+        match other.await {
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            _ => {}
+        }
     }
     drain(&env).await;
 }
 
-async fn open(env: &Rc<Env>) {
+async fn run_load(env: &Rc<Env>, index: usize) {
+    let Some(load) = env.program.loads.get(index) else {
+        return;
+    };
+    match &load.load {
+        Load::Open { .. } | Load::Once => open(env, index, load).await,
+        Load::Closed { users, phases, .. } => match &env.worker.common.load_control {
+            Some(load_control) => closed_steered(env, load_control).await,
+            None => closed(env, index, *users, phases).await,
+        },
+        // Workloads are not nested.
+        Load::Several { .. } => {}
+    }
+}
+
+async fn open(env: &Rc<Env>, index: usize, load: &CompiledLoad) {
     let worker = &env.worker;
-    let schedule = &env.program.schedule;
+    let schedule = &load.schedule;
     let share = worker.share();
-    let caps = caps(&env.program.load, worker.common.share);
+    let caps = load.caps(worker.common.share);
     let give_up = worker
         .common
         .drain_ns
@@ -157,7 +176,7 @@ async fn open(env: &Rc<Env>) {
         worker.sample_levels(now);
         worker.recorder.borrow_mut().advance(now);
         let cap = caps.get(arrival.phase as usize).copied().flatten();
-        if !try_admit(worker, cap) {
+        if !load.try_admit(cap) {
             let mut recorder = worker.recorder.borrow_mut();
             recorder.run.skipped += 1;
             recorder.frontend(now, &Event::UserSkipped);
@@ -165,7 +184,7 @@ async fn open(env: &Rc<Env>) {
         }
         if !worker.memory.take(memory::USER) {
             // A planned arrival that never started counts as unsent.
-            worker.common.users.fetch_sub(1, Ordering::Relaxed);
+            load.leave();
             worker.remark(format!(
                 "waiting users used up the memory limit, so some arrivals were not started; {}",
                 memory::ADVICE
@@ -178,46 +197,35 @@ async fn open(env: &Rc<Env>) {
         let start = IterationStart {
             number: arrival.number,
             intended: Intended::scheduled(arrival.intended_ns),
-            scenario: env.program.draw.index(arrival.number),
+            scenario: load.draw.index(arrival.number),
+            seed: load.seed,
+            counts_arrival: load.counts_arrivals,
         };
-        spawn(Rc::clone(env), start);
+        spawn(Rc::clone(env), index, start);
         // If the schedule is far behind, no earlier call waits.
         tokio::task::coop::consume_budget().await;
     }
-    pause(env).await;
+    pause(env, load).await;
 }
 
-async fn pause(env: &Env) {
-    let ends_in_a_pause = match &env.program.load {
+async fn pause(env: &Env, load: &CompiledLoad) {
+    let ends_in_a_pause = match &load.load {
         Load::Open { phases, .. } => phases
             .last()
             .is_some_and(|phase| matches!(phase.shape, Shape::Pause)),
         _ => false,
     };
     if ends_in_a_pause {
-        let end = env.program.schedule.end_ns();
+        let end = load.schedule.end_ns();
         let worker = &env.worker;
         let _ = worker.sleep_until(end, &worker.arrivals_end).await;
     }
 }
 
-fn try_admit(worker: &Worker, cap: Option<u32>) -> bool {
-    let users = &worker.common.users;
-    let Some(cap) = cap else {
-        users.fetch_add(1, Ordering::Relaxed);
-        return true;
-    };
-    users
-        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
-            (n < u64::from(cap)).then_some(n + 1)
-        })
-        .is_ok()
-}
-
-async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
+async fn closed(env: &Rc<Env>, index: usize, users: u32, phases: &[UserPhase]) {
     let worker = &env.worker;
     let share = worker.share();
-    let end_ns = env.program.schedule.end_ns();
+    let end_ns = env.program.loads[index].schedule.end_ns();
     let whole = ActivePeriod {
         from_ns: 0,
         until_ns: end_ns,
@@ -259,7 +267,7 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
                     number
                 })
             };
-            run_closed_user(&env, &state, next).await;
+            run_closed_user(&env, index, &state, next).await;
         });
     }
     // This wait keeps the driver alive until no more iterations start.
@@ -326,7 +334,7 @@ fn begin(env: &Rc<Env>, pool: &Rc<UserPool>, user: u32) {
             worker: &env.worker,
             place,
         };
-        run_closed_user(&env, &state, |now| pool.next(&member, user, now)).await;
+        run_closed_user(&env, 0, &state, |now| pool.next(&member, user, now)).await;
         member.goes_on.set(false);
     });
 }
@@ -353,19 +361,7 @@ impl Drift {
     }
 }
 
-/// Returns this process's share of the plan's user limits, by phase.
-fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
-    let own = |cap: u32| share.of_first(u64::from(cap)) as u32;
-    match load {
-        Load::Open { phases, .. } => phases
-            .iter()
-            .map(|phase| phase.max_users.map(own))
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn spawn(env: Rc<Env>, start: IterationStart) {
+fn spawn(env: Rc<Env>, index: usize, start: IterationStart) {
     // Register the user first, so that a wait for all users includes this one.
     let state = UserIo::default();
     let place = env.worker.enter(&state.limit);
@@ -375,7 +371,7 @@ fn spawn(env: Rc<Env>, start: IterationStart) {
         user::run(&env, &state, start).await;
         drop(entered);
         worker.memory.give(memory::USER);
-        worker.common.users.fetch_sub(1, Ordering::Relaxed);
+        env.program.loads[index].leave();
     });
 }
 
@@ -393,8 +389,13 @@ impl Drop for ActiveUserGuard<'_> {
 
 /// Runs one user of a closed model for one active period. `next` returns the number of an iteration
 /// that starts at a time, or `None` to stop.
-async fn run_closed_user(env: &Env, state: &UserIo, next: impl Fn(u64) -> Option<u64>) {
-    let worker = &env.worker;
+async fn run_closed_user(
+    env: &Env,
+    index: usize,
+    state: &UserIo,
+    next: impl Fn(u64) -> Option<u64>,
+) {
+    let (worker, load) = (&env.worker, &env.program.loads[index]);
     let backoff = BackOff::default();
     loop {
         let now = worker.clock.now();
@@ -405,11 +406,13 @@ async fn run_closed_user(env: &Env, state: &UserIo, next: impl Fn(u64) -> Option
         let Some(number) = next(now) else {
             break;
         };
-        worker.recorder.borrow_mut().run.started += 1;
+        worker.recorder.borrow_mut().run.started += u64::from(load.counts_arrivals);
         let start = IterationStart {
             number,
             intended: Intended::after_previous(now, 0),
-            scenario: env.program.draw.index(number),
+            scenario: load.draw.index(number),
+            seed: load.seed,
+            counts_arrival: load.counts_arrivals,
         };
         let ended = user::run(env, state, start).await;
         if let Some(pause) = backoff.after(ended) {

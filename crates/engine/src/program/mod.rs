@@ -9,6 +9,7 @@ mod head_template;
 mod interest;
 mod known;
 mod listen;
+mod load;
 mod multipart;
 mod request;
 mod sizes;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 use measure::{LabelId, Labels, label::LabelGroup};
 use plan::{
-    Draw, FailureRules, Load, Plan, Schedule, Variable,
+    FailureRules, Plan, Schedule, Variable,
     criteria::{GoodputBound, goodputs},
     scenario::{
         Block, BlockKind, Branch, Call, Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step,
@@ -38,6 +39,7 @@ pub use captures::{CaptureFrom, Capturing, Checking, Compiled, ContentRules, Pat
 pub use change::RequestChange;
 pub use interest::{HookInterest, Interest};
 pub use listen::CompiledListen;
+pub use load::CompiledLoad;
 pub use request::RequestStep;
 pub use sizes::sizes;
 pub use socketio::SessionStep;
@@ -75,16 +77,14 @@ pub struct Program {
     pub rules: FailureRules,
     /// Content encodings that are decoded.
     pub unpacking: Unpacking,
-    /// Planned load.
-    pub load: Load,
+    /// The planned load, or each of several workloads.
+    pub loads: Vec<CompiledLoad>,
     /// Maximum number of iterations of a closed load, over all processes.
     pub iterations: Option<u64>,
-    /// Schedule of the intended starts.
+    /// Schedule of the intended starts. Several workloads have schedules of their own.
     pub schedule: Schedule,
     /// Seed for all random numbers.
     pub seed: u64,
-    /// Draws the scenario of an arrival.
-    pub draw: Draw,
     /// Base URL of the test.
     pub target: String,
     /// Whether a scenario uses `$uuid`. Creating one for every user would be slow.
@@ -263,11 +263,10 @@ impl Program {
             } else {
                 Unpacking::Strict
             },
-            load: plan.load.clone(),
+            loads: CompiledLoad::all(plan, seed),
             iterations: plan.iterations,
             schedule: plan.schedule(seed),
             seed,
-            draw: plan.draw(seed),
             target: plan.target.expose().clone(),
             // Every use of a variable's name is in the strings of the scenarios.
             uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)

@@ -20,7 +20,7 @@ pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<RequestBytes>, Vec<Problem>> 
     let mut sizes: Vec<(RequestBytes, Vec<u64>)> = Vec::new();
     for step in &program.requests {
         let made = (0..USERS).filter_map(|number| {
-            let vars = Vars::new(&program, number);
+            let vars = Vars::new(&program, program.seed, number);
             let mut rng = Rng::keyed(seed, Purpose::User, number, 0);
             let built = step
                 .build(&program.target, &vars, &mut rng, None, None)

@@ -69,6 +69,10 @@ pub struct IterationStart {
     pub intended: Intended,
     /// Index of the scenario.
     pub scenario: usize,
+    /// Seed of the iteration's random numbers.
+    pub seed: u64,
+    /// Whether the iteration counts in the ledger of arrivals.
+    pub counts_arrival: bool,
 }
 
 /// Environment shared by all virtual users of a worker.
@@ -186,7 +190,7 @@ pub async fn run(env: &Env, io: &UserIo, start: IterationStart) -> RequestOutcom
     let mut recorder = worker.recorder.borrow_mut();
     let ended = match result {
         Ok(()) | Err(IterationAbort::Left) => {
-            recorder.run.exited += u64::from(result.is_err());
+            recorder.run.exited += u64::from(result.is_err() && start.counts_arrival);
             recorder.frontend(
                 now,
                 &Event::UserCompleted {
@@ -265,6 +269,8 @@ pub async fn once(env: &Env, io: &UserIo) -> Result<Map<String, Value>, String> 
         number: 0,
         intended: Intended::after_previous(env.worker.clock.now(), 0),
         scenario: 0,
+        seed: env.program.seed,
+        counts_arrival: true,
     };
     let mut user = User::new(env, io, start);
     let ended = match env.program.scenarios.first() {
@@ -297,8 +303,8 @@ impl<'a> User<'a> {
             publisher: PublisherLease::default(),
             scenario: start.scenario,
             io,
-            vars: Vars::new(program, start.number),
-            rng: Rng::keyed(program.seed, Purpose::User, start.number, 0),
+            vars: Vars::new(program, start.seed, start.number),
+            rng: Rng::keyed(start.seed, Purpose::User, start.number, 0),
             jar: Jar::new(program.http.cookies),
             loops: Vec::new(),
             open: Vec::new(),

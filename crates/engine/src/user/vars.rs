@@ -87,13 +87,13 @@ impl Scope for Vars<'_> {
 impl<'a> Vars<'a> {
     /// Creates the initial variables of an arrival. Table rows and chosen values depend only on
     /// (seed, number).
-    pub fn new(program: &'a Program, number: u64) -> Vars<'a> {
+    pub fn new(program: &'a Program, seed: u64, number: u64) -> Vars<'a> {
         let mut own = NamedValues::default();
         for (index, payload) in program.payloads.iter().enumerate() {
-            take_row(payload, index as u64, number, program.seed, &mut own);
+            take_row(payload, index as u64, number, seed, &mut own);
         }
         for (index, (name, values)) in program.choices.iter().enumerate() {
-            let pick = Rng::keyed(program.seed, Purpose::Variable, number, index as u64)
+            let pick = Rng::keyed(seed, Purpose::Variable, number, index as u64)
                 .below(values.len() as u64);
             if let Some(value) = values.get(pick as usize) {
                 own.insert(name, value.clone());
@@ -108,7 +108,7 @@ impl<'a> Vars<'a> {
             gave_up: RefCell::default(),
         };
         if program.uses_uuid {
-            let uuid = Value::String(uuid(program.seed, number));
+            let uuid = Value::String(uuid(seed, number));
             vars.own.insert("$uuid", uuid);
         }
         vars

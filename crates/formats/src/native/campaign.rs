@@ -146,6 +146,7 @@ pub(super) fn plan_of(root: &Node, inputs: &Inputs, findings: &mut Findings) -> 
             None
         }
         (Some(wanted), Some(stages)) => {
+            refuse_workloads(root, findings);
             let items = list(&stages.value, "stages", findings);
             let named = |item: &&Node| item.get("name").is_some_and(|name| name.text() == *wanted);
             let Some(item) = items.iter().find(named) else {
@@ -182,12 +183,23 @@ fn first_name(stages: &Node) -> Option<&str> {
         .find_map(|item| item.get("name")?.as_str())
 }
 
+/// Whether the plan of a stage does not have this key of the campaign.
+fn is_of_campaign(key: &str) -> bool {
+    model::CAMPAIGN.contains(&key) || ["load", "workloads"].contains(&key)
+}
+
+fn refuse_workloads(root: &Node, findings: &mut Findings) {
+    if let Some(workloads) = root.entry("workloads") {
+        let text = "a campaign cannot have `workloads`, because each stage has one load: remove it, or run this plan without `stages`";
+        findings.problem(workloads.key_mark, text);
+    }
+}
+
 fn of_stage(root: &Node, stage: &Node) -> Node {
     let mut plan = root.clone();
     let name = stage.get("name").map(Node::text).unwrap_or_default();
     if let NodeData::Map(entries) = &mut plan.data {
-        entries
-            .retain(|entry| !model::CAMPAIGN.contains(&entry.key.as_str()) && entry.key != "load");
+        entries.retain(|entry| !is_of_campaign(&entry.key));
     }
     for key in ["load", "target"] {
         if let Some(own) = stage.get(key) {
@@ -240,6 +252,7 @@ impl CampaignReader<'_> {
             let text = "a campaign cannot have its own load: move this into a stage";
             self.findings.problem(load.key_mark, text);
         }
+        refuse_workloads(root, self.findings);
         let has_scenarios = ["steps", "scenarios"]
             .iter()
             .any(|key| root.get(key).is_some());

@@ -34,7 +34,7 @@ impl TestFileReader for Plans {
         // Accept a plan without its first line, because no other format has a load or stages at the
         // top.
         entries.first().is_some_and(|entry| entry.key == KEY)
-            || (has("load") || has("stages")) && !has("config")
+            || (has("load") || has("workloads") || has("stages")) && !has("config")
             || file.is_broken() && file.first_word() == KEY
     }
 

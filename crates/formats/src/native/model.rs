@@ -7,6 +7,7 @@ pub const PLAN: &[&str] = &[
     "about",
     "target",
     "load",
+    "workloads",
     "max-duration",
     "http",
     "allow-hosts",
@@ -75,6 +76,7 @@ pub const PHASE: &[&str] = &[
     "ramp",
     "at",
 ];
+pub const WORKLOAD: &[&str] = &["scenario", "scenarios", "start-after", "load"];
 pub const USERS: &[&str] = &["from", "to"];
 pub const ASSUME: &[&str] = &["latency", "answer"];
 pub const SOURCE: &[&str] = &["from", "query", "only", "counters", "pools"];

@@ -9,6 +9,7 @@ mod requests;
 mod socketio;
 mod steps;
 mod websocket;
+mod workloads;
 
 use serde_json::{Map, Value, json};
 
@@ -23,7 +24,7 @@ pub fn schema() -> Value {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": TITLE,
     "description": "See docs/reference/plan.md.",
-    "not": { "required": ["steps", "scenarios"] },
+    "allOf": workloads::exclusions(),
     "$defs": definitions(),
     });
     if let (Value::Object(root), Value::Object(more)) = (&mut root, more) {
@@ -107,6 +108,7 @@ fn definitions() -> Value {
     steps::definitions(&mut all);
     websocket::definitions(&mut all);
     listen::definitions(&mut all);
+    all["workload"] = workloads::workload();
     socketio::definitions(&mut all);
     for (name, definition) in mocks::schema::definitions() {
         all[name] = definition;
@@ -169,6 +171,7 @@ fn plan(key: &str) -> Value {
         "about" => named("Purpose of the test, for the report", "about"),
         "target" => string("The base URL, or lab:NAME?option=value for an embedded target"),
         "load" => reference("load"),
+        "workloads" => workloads::section(),
         "max-duration" => named("Maximum duration of the load", "duration"),
         "http" => named("Connection and HTTP settings", "http"),
         "allow-hosts" => named("Other hosts that redirects and variables may use", "texts"),

@@ -242,7 +242,7 @@ fn ready(
         workers: Some(1),
         seed,
         driver: Some(lifecycle::driver(shared)),
-        due: plan.load.is_paced().then(|| due(shared)),
+        due: shared.has_arrivals().then(|| due(shared)),
         ..EngineOptions::default()
     };
     let job = Job {

@@ -167,6 +167,7 @@ impl ScenarioRun {
         let dropped = planned.saturating_sub(self.started.get());
         if dropped > 0 && !self.stopped.is_aborted() {
             self.run.add_dropped(&self.tags, dropped);
+            self.run.add_unstarted(dropped);
         }
     }
 

@@ -92,7 +92,7 @@ pub struct WorkerRun {
     pub data: RefCell<Option<Arc<str>>>,
     pub thresholds: RefCell<ThresholdSet>,
     scenarios: RefCell<Vec<Rc<ScenarioRun>>>,
-    /// Iterations that could not start.
+    /// Iterations of closed loops that could not start.
     dropped: Cell<u64>,
     /// Virtual users that exist.
     vus: Cell<u64>,
@@ -200,16 +200,20 @@ impl WorkerRun {
 
     /// Counts iterations that could not start.
     pub fn add_dropped(&self, tags: &Tags, dropped: u64) {
-        self.dropped.set(self.dropped.get() + dropped);
         let values = [(metric::DROPPED_ITERATIONS, dropped as f64)];
         self.host.add(tags, &values);
     }
 
-    /// Says in the report how many iterations could not start. The ledger has no place for them
-    /// unless all iterations are arrivals.
+    /// Counts iterations of a closed loop that could not start.
+    pub fn add_unstarted(&self, unstarted: u64) {
+        self.dropped.set(self.dropped.get() + unstarted);
+    }
+
+    /// Says in the report how many iterations of closed loops could not start. The ledger has no
+    /// place for them.
     fn note_dropped(&self) {
         let dropped = self.dropped.get();
-        if dropped > 0 && !self.shared.is_paced() {
+        if dropped > 0 {
             self.worker.remark(format!(
                 "{dropped} iterations could not start, so the load was lower than planned: see \
                  `dropped_iterations` in the summary"
@@ -262,7 +266,8 @@ impl WorkerRun {
         let worker = &self.worker;
         let start_ns = worker.clock.now();
         let (in_vu, in_vu_scenario) = vu.count(scenario.index);
-        worker.recorder.borrow_mut().run.started += 1;
+        let is_in_ledger = intended.is_paced() || !self.shared.has_arrivals();
+        worker.recorder.borrow_mut().run.started += u64::from(is_in_ledger);
         scenario.progress().started.fetch_add(1, Relaxed);
         scenario.progress().busy.fetch_add(1, Relaxed);
         worker.users.set(worker.users.get() + 1);

@@ -105,5 +105,6 @@ fn workload(scenario: &Scenario) -> Workload {
         load,
         planned: arrivals.map(|arrivals| arrivals.total()),
         text: scenario.description(),
+        scenarios: Vec::new(),
     }
 }

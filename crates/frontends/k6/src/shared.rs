@@ -100,10 +100,11 @@ impl Shared {
         }))
     }
 
-    /// Whether all iterations are arrivals of a schedule.
-    pub fn is_paced(&self) -> bool {
+    /// Whether any iterations are arrivals of a schedule. The ledger of arrivals then contains only
+    /// these, and not the iterations of other executors.
+    pub fn has_arrivals(&self) -> bool {
         let mut scenarios = self.plan.scenarios.iter();
-        scenarios.all(|scenario| scenario.executor.arrivals().is_some())
+        scenarios.any(|scenario| scenario.executor.arrivals().is_some())
     }
 
     pub fn outcome(&self) -> MutexGuard<'_, Outcome> {

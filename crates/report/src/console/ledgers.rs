@@ -1,8 +1,8 @@
 //! Ledgers as sums, with a warning if a ledger does not add up.
 
-use analysis::summary::{ArrivalLedger, Requests, Summary};
+use analysis::summary::{ArrivalLedger, Requests, Summary, WorkloadRow};
 
-use record::units::count;
+use record::{Model, units::count};
 
 use super::text::{Columns, wrap};
 
@@ -10,6 +10,7 @@ const WARNING: &str = "  DOES NOT ADD UP";
 
 pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     let mut lines = summary.arrivals.as_ref().map(arrivals).unwrap_or_default();
+    lines.extend(closed_iterations(summary));
     if summary.run.imported_from.is_none() || summary.all.reports("errors") {
         lines.push(requests(&summary.requests));
     } else if summary.all.reports("count") {
@@ -50,6 +51,25 @@ fn arrivals(ledger: &ArrivalLedger) -> Vec<String> {
     finish(&mut sum, ledger.in_flight, ledger.adds_up);
     lines.push(sum);
     lines
+}
+
+/// Returns a line on the iterations of closed workloads, if the ledger contains only the arrivals
+/// of open ones.
+fn closed_iterations(summary: &Summary) -> Option<String> {
+    if summary.run.model != Model::Mixed {
+        return None;
+    }
+    let closed = summary.workloads.iter();
+    let closed = || closed.clone().filter(|one| one.model == Model::Closed);
+    let sum = |of: fn(&WorkloadRow) -> u64| count(closed().map(of).sum());
+    let names: Vec<&str> = closed().map(|one| one.name.as_str()).collect();
+    Some(format!(
+        "Iterations {} ended in closed workloads ({}), not counted as arrivals: {} completed, {} failed",
+        sum(|one| one.ended),
+        names.join(", "),
+        sum(|one| one.completed),
+        sum(|one| one.failed)
+    ))
 }
 
 fn requests(ledger: &Requests) -> String {

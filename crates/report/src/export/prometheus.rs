@@ -135,6 +135,7 @@ impl Page {
         let model = match manifest.load.model {
             Model::Open => "open",
             Model::Closed => "closed",
+            Model::Mixed => "mixed",
             Model::Once => "once",
         };
         let tags = [

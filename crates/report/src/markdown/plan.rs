@@ -6,7 +6,10 @@ use super::{
 };
 use crate::console;
 use analysis::summary::Summary;
-use record::units::{self, count};
+use record::{
+    Model,
+    units::{self, count},
+};
 
 pub fn plan(summary: &Summary) -> String {
     let mut table = MarkdownTable::new(&[
@@ -38,6 +41,7 @@ pub fn plan(summary: &Summary) -> String {
     } else {
         format!("{table}\np95 and p99: {}.\n", summary.headline_name())
     };
+    let workloads = workloads(summary);
     let scenarios = scenarios(summary);
     let ledgers = console::ledgers_text(summary);
     let ledgers = if ledgers.is_empty() {
@@ -47,8 +51,42 @@ pub fn plan(summary: &Summary) -> String {
     };
     section(
         "Planned and achieved",
-        format!("{table}{scenarios}{ledgers}").trim_start(),
+        format!("{table}{workloads}{scenarios}{ledgers}").trim_start(),
     )
+}
+
+/// Returns the table of workloads. Empty if the plan has a single load.
+fn workloads(summary: &Summary) -> String {
+    if summary.workloads.is_empty() {
+        return String::new();
+    }
+    let mut table = MarkdownTable::new(&[
+        "Workload",
+        "<Model",
+        "<Load",
+        "From",
+        "To",
+        "Planned arrivals",
+        "Users",
+        "Ended",
+        "Completed",
+        "Failed",
+    ]);
+    for row in &summary.workloads {
+        table.row([
+            row.name.clone(),
+            model_text(row.model).to_owned(),
+            row.text.clone(),
+            units::duration(row.start_ns),
+            units::duration(row.end_ns),
+            optional(row.planned),
+            optional(row.users.map(u64::from)),
+            count(row.ended),
+            count(row.completed),
+            count(row.failed),
+        ]);
+    }
+    format!("\n{table}")
 }
 
 fn scenarios(summary: &Summary) -> String {
@@ -56,8 +94,12 @@ fn scenarios(summary: &Summary) -> String {
         return String::new();
     }
     let rate = |rate: Option<f64>| rate.map_or_else(|| "–".into(), units::rate);
-    let mut table = MarkdownTable::new(&[
-        "Scenario",
+    let has_workloads = !summary.workloads.is_empty();
+    let mut heads = vec!["Scenario"];
+    if has_workloads {
+        heads.push("<Workload");
+    }
+    heads.extend([
         "Planned",
         "Planned/h",
         "Planned/s",
@@ -69,9 +111,13 @@ fn scenarios(summary: &Summary) -> String {
         "Failed",
         "In flight at the end",
     ]);
+    let mut table = MarkdownTable::new(&heads);
     for row in &summary.scenarios {
-        table.row([
-            row.name.clone(),
+        let mut cells = vec![row.name.clone()];
+        if has_workloads {
+            cells.push(row.workload.clone().unwrap_or_default());
+        }
+        cells.extend([
             optional(row.planned),
             rate(row.planned_per_hour),
             rate(row.planned_per_second),
@@ -83,11 +129,21 @@ fn scenarios(summary: &Summary) -> String {
             count(row.failed),
             optional(row.unfinished),
         ]);
+        table.row(cells);
     }
     format!(
         "\n{table}\nPlanned rates are averages over the length of the load. {}\n",
         rates_are(summary)
     )
+}
+
+fn model_text(model: Model) -> &'static str {
+    match model {
+        Model::Open => "open",
+        Model::Closed => "closed loop",
+        Model::Mixed => "open and closed",
+        Model::Once => "one iteration",
+    }
 }
 
 fn optional(n: Option<u64>) -> String {

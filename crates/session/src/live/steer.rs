@@ -48,6 +48,9 @@ impl Steering {
             None if plan.load == Load::Once => {
                 "this test is a single iteration, without a rate or a number of users".to_owned()
             }
+            None if !plan.workloads().is_empty() => {
+                "this test has several workloads, whose loads cannot be changed here".to_owned()
+            }
             None => "an external tool controls this load, so it cannot be changed here".to_owned(),
         };
         Steering(SteeringKind::Fixed(reason))

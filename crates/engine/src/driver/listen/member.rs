@@ -100,6 +100,8 @@ async fn open(
         number: u64::from(number),
         intended: Intended::scheduled(intended_ns),
         scenario: 0,
+        seed: listeners.env.program.seed,
+        counts_arrival: true,
     };
     user::open_listener(&listeners.env, &io, start).await
 }

@@ -60,7 +60,7 @@ impl Translator<'_> {
             if !self.inputs.solo {
                 self.findings.problem(
                     root.mark,
-                    format!("`load` is missing: add, for example, load: {EXAMPLE}"),
+                    format!("`load` is missing: add, for example, load: {EXAMPLE}, or `workloads`"),
                 );
             }
             return self.inputs.solo.then_some(Load::Once);

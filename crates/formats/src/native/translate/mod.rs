@@ -20,6 +20,7 @@ mod users;
 mod variables;
 mod volumes;
 mod websocket;
+mod workloads;
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -68,6 +69,8 @@ struct Translator<'a> {
     has_script: bool,
     /// Whether listeners receive what steps publish.
     publishes: bool,
+    /// Whether the plan has workloads, whose loads cannot use levels.
+    has_workloads: bool,
 }
 
 pub(super) fn translate(
@@ -103,6 +106,7 @@ pub(super) fn translate(
         is_beside_load: false,
         has_script: false,
         publishes: false,
+        has_workloads: root.get(workloads::KEY).is_some(),
     };
     t.plan(root)
 }
@@ -167,7 +171,10 @@ impl Translator<'_> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let http = self.http(root.get("http"), folder);
         self.volumes = self.volumes(root.get("scenarios"));
-        let load = self.load(root);
+        let one_load = match self.has_workloads {
+            true => None,
+            false => self.load(root),
+        };
         let max_duration = root
             .get("max-duration")
             .and_then(|max| read::duration(max, "max-duration", self.findings));
@@ -185,7 +192,10 @@ impl Translator<'_> {
         let before = self.aside(root, "setup");
         self.given.extend(self.templates.sets.iter().cloned());
         let listen = self.listen(root);
-        let scenarios = self.scenarios(root);
+        let mut scenarios = self.scenarios(root);
+        let workloads = root.entry(workloads::KEY);
+        let several = workloads.and_then(|entry| self.workloads(root, entry, &mut scenarios));
+        let several = several.filter(|_| !self.inputs.solo);
         let after = self.aside(root, "teardown");
         self.publishes = root.get(listen::KEY).is_some();
         let variables = self.all_variables(constants, &payloads);
@@ -193,7 +203,7 @@ impl Translator<'_> {
             name.unwrap_or(file_name),
             Format::NATIVE,
             target.unwrap_or_default(),
-            load.unwrap_or(Load::Once),
+            one_load.or(several).unwrap_or(Load::Once),
             scenarios,
         );
         plan.max_duration_ns = max_duration;

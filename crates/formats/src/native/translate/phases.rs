@@ -241,6 +241,14 @@ impl Translator<'_> {
     fn level(&mut self, node: &Node) -> Option<Amount> {
         let text = read::scalar(node, "level", self.findings)?;
         let level = read::grammar(node, LoadLevel::read(&text), self.findings)?;
+        if self.has_workloads {
+            let text = format!(
+                "`{}` is a share of volumes, which plans with `workloads` do not have: use a rate, for example 10/s",
+                text.trim()
+            );
+            self.findings.problem(node.mark, text);
+            return None;
+        }
         let Some(full) = self.volumes.full() else {
             if !self.volumes.are_said() {
                 let text = format!(
