@@ -48,6 +48,8 @@ def complete_plan(text: str) -> str:
     for part, instead in LEFT_OUT.items():
         text = text.replace(part, instead)
     said = set(KEY.findall(text))
+    if "workloads" in said:
+        said.add("load")
     if "scenarios" in said:
         said.add("steps")
     if said & {"tested", "target-service", "sections"} and "stages" not in said:

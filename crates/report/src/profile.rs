@@ -2,6 +2,7 @@
 //! rounds them.
 
 mod listeners;
+mod workloads;
 
 use plan::profile::{Assumed, Bandwidth, Profile};
 use record::units::{self, count};
@@ -32,11 +33,19 @@ pub fn text(
     machine: &[Machine<'_>],
     rendered: ShownColumn,
 ) -> String {
-    let teller = Teller { profile, rendered };
+    let teller = Teller {
+        profile,
+        rendered,
+        workload: None,
+    };
     let mut blocks = vec![teller.head()];
-    blocks.push(teller.scenarios());
-    blocks.extend(teller.endpoints());
-    blocks.push(teller.load());
+    if profile.workloads.is_empty() {
+        blocks.push(teller.scenarios());
+        blocks.extend(teller.endpoints());
+        blocks.push(teller.load());
+    } else {
+        blocks.extend(workloads::blocks(&teller));
+    }
     blocks.extend(
         curve
             .filter(|_| profile.arrivals.is_some())
@@ -71,6 +80,8 @@ pub fn stretches() -> usize {
 struct Teller<'a> {
     profile: &'a Profile,
     rendered: ShownColumn,
+    /// Name of the workload, if the profile is that of one workload.
+    workload: Option<&'a str>,
 }
 
 impl Teller<'_> {
@@ -92,6 +103,10 @@ impl Teller<'_> {
     }
 
     fn heading(&self, text: &str) -> String {
+        let text = match self.workload {
+            Some(name) => &format!("{text} of {name}"),
+            None => text,
+        };
         if self.rendered.markdown {
             format!("## {text}")
         } else {

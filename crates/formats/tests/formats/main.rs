@@ -7,3 +7,4 @@ mod mqtt;
 mod native;
 mod support;
 mod url;
+mod workloads;

@@ -4,9 +4,12 @@
 use crate::Load;
 
 /// Returns the highest planned rate of each of `stretches` equal periods. `None` if the load has no
-/// rate.
+/// rate. For several workloads, the sum of their highest rates in that period.
 #[must_use]
 pub fn curve(load: &Load, end_ns: u64, stretches: usize) -> Option<Vec<f64>> {
+    if let Load::Several { workloads } = load {
+        return super::workloads::curve(workloads, end_ns, stretches);
+    }
     let Load::Open { phases, .. } = load else {
         return None;
     };

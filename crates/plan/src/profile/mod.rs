@@ -8,6 +8,7 @@ mod clients;
 mod columns;
 mod curve;
 mod journey;
+mod workloads;
 
 use serde::Serialize;
 
@@ -15,6 +16,7 @@ use crate::{Load, Plan, RowOrder, units::SECOND, volume};
 pub use clients::{ClientsRow, ListenersRow};
 use columns::RateColumn;
 use journey::Journey;
+pub use workloads::WorkloadProfile;
 
 pub use curve::curve;
 
@@ -86,6 +88,10 @@ pub struct Profile {
     /// Listeners on WebSocket connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listeners: Option<ListenersRow>,
+    /// Profiles of the workloads. Empty if the plan has a single load. Otherwise, this profile has
+    /// no rows by endpoint or phase, and a single column for the sum of all peaks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadProfile>,
     /// Assumptions that the figures are based on.
     pub assumed: Assumed,
 }
@@ -171,10 +177,13 @@ pub struct TableRow {
 }
 
 impl Profile {
-    /// Computes the profile of a plan. `sent` contains the sizes of requests, as far as they are
+    /// Computes the profile of a plan, or of all its workloads. `sent` contains the sizes of requests, as far as they are
     /// known.
     #[must_use]
     pub fn new(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestBytes]) -> Profile {
+        if !plan.workloads().is_empty() {
+            return workloads::profile(plan, seed, assumed, sent);
+        }
         let full = volume::full(plan.scenarios()).map(|rate| rate.as_f64());
         let (columns, columns_omitted) = columns::build(&plan.load, full);
         let journeys: Vec<Journey> = plan
@@ -244,6 +253,7 @@ impl Profile {
             columns,
             columns_omitted,
             endpoints,
+            workloads: Vec::new(),
             assumed,
         }
     }
