@@ -522,3 +522,27 @@ def test_a_client_certificate_of_the_options_is_offered(k6, certificates):
         done = k6(script + GET.replace("${__ENV.BASE}", peer.url.replace("http", "https")))
     assert values(done, "http_req_failed").startswith("0.00%")
     assert len(seen) == 1
+
+
+MIXED = """
+export const options = { scenarios: {
+  arrivals: { executor: 'constant-arrival-rate', rate: 10, duration: '1s', preAllocatedVUs: 1, maxVUs: 1, exec: 'wait' },
+  loop: { executor: 'per-vu-iterations', vus: 2, iterations: 3, exec: 'mark' },
+} };
+export function wait() { sleep(0.45); }
+export function mark() { http.get(`${__ENV.BASE}/loop`); }
+"""
+
+
+def test_ledger_of_mixed_executors_contains_the_arrivals(k6, loadline):
+    k6(MIXED)
+    summary = loadline.summary()
+    arrivals = summary["arrivals"]
+    assert (arrivals["planned"], arrivals["adds_up"]) == (10, True), arrivals
+    assert arrivals["started"] + arrivals["skipped"] == 10
+    assert 1 <= arrivals["started"] <= 3
+    assert summary["run"]["model"] == "mixed"
+    rows = {row["name"]: (row["model"], row["planned"], row["ended"]) for row in summary["workloads"]}
+    assert rows == {"arrivals": ("open", 10, arrivals["started"]), "loop": ("closed", None, 6)}
+    scenarios = {row["name"]: (row["workload"], row["planned"]) for row in summary["scenarios"]}
+    assert scenarios == {"arrivals": ("arrivals", 10), "loop": ("loop", None)}

@@ -161,10 +161,19 @@ impl Load {
         match self {
             Load::Once => {}
             Load::Several { workloads } => {
+                let before = problems.len();
                 for workload in workloads {
-                    workload.load.problems(problems);
+                    let mut own = Vec::new();
+                    workload.load.problems(&mut own);
+                    let named = own.into_iter().map(|problem| {
+                        let text = format!("workload `{}`: {}", workload.name, problem.message);
+                        Problem::anywhere(text)
+                    });
+                    problems.extend(named);
                 }
-                check_duration(self.end_ns(), problems);
+                if problems.len() == before {
+                    check_duration(self.end_ns(), problems);
+                }
             }
             Load::Closed {
                 users, duration_ns, ..

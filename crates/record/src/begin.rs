@@ -194,9 +194,38 @@ fn workload_facts(plan: &Plan, seed: u64) -> Vec<WorkloadFacts> {
             planned: plan.planned_of_workload(index, seed),
             users: (!workload.is_open()).then(|| workload.users()),
             scenarios,
+            constant_ns: constant_phases(workload),
         }
     };
     plan.workloads().iter().enumerate().map(facts).collect()
+}
+
+/// Returns the start and end of each phase in which the load of a workload is constant, in
+/// nanoseconds from the start of the run.
+fn constant_phases(workload: &Workload) -> Vec<(u64, u64)> {
+    let phases: Vec<(u64, bool)> = match &workload.load {
+        Load::Open { phases, .. } => {
+            let phases = phases.iter();
+            let is_pause = |phase: &plan::Phase| phase.shape == plan::Shape::Pause;
+            phases
+                .map(|one| (one.duration_ns, one.is_constant() || is_pause(one)))
+                .collect()
+        }
+        load => {
+            let phases = load.user_phases().unwrap_or_default();
+            let phases = phases.iter();
+            phases
+                .map(|one| (one.duration_ns, one.from == one.to))
+                .collect()
+        }
+    };
+    let mut end_ns = workload.starts_ns;
+    let spans = phases.into_iter().filter_map(|(duration_ns, is_constant)| {
+        let start_ns = end_ns;
+        end_ns = start_ns.saturating_add(duration_ns);
+        is_constant.then_some((start_ns, end_ns))
+    });
+    spans.collect()
 }
 
 fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {

@@ -140,6 +140,9 @@ pub struct WorkloadFacts {
     pub users: Option<u32>,
     /// Names of its scenarios. A scenario belongs to one workload.
     pub scenarios: Vec<String>,
+    /// Start and end of each phase in which its load is constant, in nanoseconds from the start of
+    /// the run.
+    pub constant_ns: Vec<(u64, u64)>,
 }
 
 impl LoadFacts {

@@ -415,7 +415,7 @@ impl Teller<'_> {
                 units::bytes(Profile::peak(figures).round() as u64)
             ))
         };
-        if profile.users.is_some() {
+        if profile.has_users() {
             return "bandwidth: depends on how fast responses arrive".to_owned();
         }
         let sent = peak(|bandwidth| bandwidth.sent)

@@ -1,6 +1,6 @@
 //! Memory limit of a run: `--memory`, or a quarter of the memory of this machine or container.
 
-use plan::{Load, Plan, Problem, Share};
+use plan::{Load, Plan, Problem, Share, Work, Workload};
 use rustix::process::{Resource, getrlimit};
 
 /// Returns the limit in bytes.
@@ -20,8 +20,13 @@ pub fn budget(flag: Option<&str>) -> Result<u64, String> {
 /// Returns a problem if the users of a closed load alone exceed the limit.
 #[must_use]
 pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
-    let Load::Closed { users, .. } = plan.load else {
-        return None;
+    let users = match &plan.load {
+        Load::Closed { users, .. } => *users,
+        Load::Several { workloads } if matches!(plan.work, Work::Scenarios(_)) => {
+            let users = workloads.iter().map(Workload::users);
+            users.fold(0, u32::saturating_add)
+        }
+        _ => return None,
     };
     let users = share.of_first(u64::from(users));
     let needs = users * worker::memory::USER;

@@ -416,6 +416,13 @@ fn connections_of_user(plan: &Plan) -> u64 {
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
         (_, plan::Load::Closed { users, .. }) => u64::from(*users) * connections_of_user(plan),
+        // Front ends with workloads of their own open connections by their own rules.
+        (plan::PoolPolicy::PerUser, plan::Load::Several { workloads })
+            if matches!(plan.work, plan::Work::Scenarios(_)) =>
+        {
+            let users = workloads.iter().map(|one| u64::from(one.users()));
+            users.sum::<u64>() * connections_of_user(plan)
+        }
         // The limit of a pool is a maximum, which low rates never reach.
         (plan::PoolPolicy::Shared(n), _)
             if plan.peak_rate().is_some_and(|rate| rate > f64::from(*n)) =>

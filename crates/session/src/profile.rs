@@ -84,7 +84,7 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<MachineCheck> {
         (Some(users), listeners) => Some(users + clients + listeners.unwrap_or(0.0)),
     };
     let mut checks = Vec::new();
-    if profile.users.is_none() {
+    if !profile.has_users() {
         checks.push(cores(requests, host.cpus.unwrap_or(1)));
     }
     checks.push(descriptors(connections));

@@ -1,7 +1,9 @@
 //! Finds the longest period of constant load.
 
+use std::collections::BTreeSet;
+
 use measure::TimeSpan;
-use record::{Model, Run};
+use record::{Model, Run, WorkloadFacts};
 
 use crate::{exclusions::ExcludedSpans, figures, moments::Moment};
 
@@ -38,7 +40,9 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
             to_ns: phase.end_ns,
         })
         .collect();
-    if phases.is_empty() {
+    if !load.workloads.is_empty() {
+        stretches.extend(constant_mixes(&load.workloads, load.end_ns));
+    } else if phases.is_empty() {
         stretches.push(whole);
     }
     let changes = run.events.iter().filter(|event| event.change.is_some());
@@ -62,6 +66,39 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
     });
     let longest = stretches.max_by_key(Segment::length_ns);
     longest.ok_or_else(|| NEVER.to_owned())
+}
+
+/// Returns the periods in which the load of every workload is constant, or zero. Omits periods in
+/// which no workload runs.
+fn constant_mixes(workloads: &[WorkloadFacts], end_ns: u64) -> Vec<Segment> {
+    let bounds = workloads.iter().flat_map(|workload| {
+        let constant = workload
+            .constant_ns
+            .iter()
+            .flat_map(|(from, to)| [*from, *to]);
+        constant.chain([workload.start_ns, workload.end_ns])
+    });
+    let bounds: BTreeSet<u64> = bounds
+        .chain([0, end_ns])
+        .filter(|at| *at <= end_ns)
+        .collect();
+    let bounds: Vec<u64> = bounds.into_iter().collect();
+    let segment = |pair: &[u64]| {
+        let (from_ns, to_ns) = (pair[0], pair[1]);
+        let runs = |one: &&WorkloadFacts| one.start_ns <= from_ns && to_ns <= one.end_ns;
+        let is_constant = |one: &WorkloadFacts| {
+            let mut spans = one.constant_ns.iter();
+            spans.any(|(from, to)| *from <= from_ns && to_ns <= *to)
+        };
+        let mut running = workloads.iter().filter(runs).peekable();
+        let is_steady = running.peek().is_some() && running.all(is_constant);
+        is_steady.then_some(Segment {
+            phase: None,
+            from_ns,
+            to_ns,
+        })
+    };
+    bounds.windows(2).filter_map(segment).collect()
 }
 
 const NEVER: &str = "the load is never constant";
@@ -119,4 +156,32 @@ fn same_users(moments: &[Moment]) -> Option<Segment> {
         })
     });
     stretches.max_by_key(Segment::length_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(start_ns: u64, end_ns: u64, constant_ns: &[(u64, u64)]) -> WorkloadFacts {
+        WorkloadFacts {
+            name: String::new(),
+            model: Model::Open,
+            text: String::new(),
+            start_ns,
+            end_ns,
+            planned: Some(1),
+            users: None,
+            scenarios: Vec::new(),
+            constant_ns: constant_ns.to_vec(),
+        }
+    }
+
+    #[test]
+    fn mixes_are_constant_while_every_workload_is() {
+        // The first one ramps until 20, and the second one starts at 30 and ends at 60.
+        let workloads = [workload(0, 90, &[(20, 90)]), workload(30, 60, &[(30, 60)])];
+        let spans = constant_mixes(&workloads, 100);
+        let spans: Vec<(u64, u64)> = spans.iter().map(|one| (one.from_ns, one.to_ns)).collect();
+        assert_eq!(spans, [(20, 30), (30, 60), (60, 90)]);
+    }
 }

@@ -3,7 +3,8 @@
 
 use super::*;
 
-fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
+/// Records the intervals of a complete run and returns its summary.
+pub(super) fn summary(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::summary::Summary {
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let started = record::RunContext {
         frontend: "run".into(),
@@ -30,8 +31,12 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
         lines: None,
     };
     let (run, _) = writer.finish(record::RunState::Complete, end);
-    let summary = analysis::summarise(&run);
-    summary.measurement.expect("something was measured")
+    analysis::summarise(&run)
+}
+
+fn verdict(plan: &Plan, intervals: Vec<Interval>) -> analysis::verdict::Measurement {
+    let measurement = summary(plan, intervals).measurement;
+    measurement.expect("something was measured")
 }
 
 /// Returns the delays of a calm machine: tens of microseconds, and rarely two milliseconds.
@@ -50,6 +55,7 @@ fn only_interrupted_runs_are_invalid() {
     let plans = [
         plan(open(50, 2), PoolPolicy::PerUser),
         plan(closed(1, 2), PoolPolicy::PerUser),
+        super::workloads::open_and_closed(),
     ];
     for plan in &plans {
         for seed in 0..500 {

@@ -56,6 +56,15 @@ fn mix() -> Plan {
     several(workloads, scenarios)
 }
 
+/// Arrivals at 50/s alongside one user, for two seconds.
+pub(super) fn open_and_closed() -> Plan {
+    let workloads = vec![
+        workload("arrivals", 0, open(50, 2), &[0]),
+        workload("user", 0, closed(1, 2), &[1]),
+    ];
+    several(workloads, vec![named("a", "/a", 1), named("b", "/b", 1)])
+}
+
 fn answering(service_ns: u64) -> Model {
     Box::new(move |arrival| Some(arrival + service_ns))
 }
@@ -85,6 +94,37 @@ fn counts_of_workloads_follow_their_own_schedules() {
     let sum = |of: fn(&Interval) -> u64| intervals.iter().map(of).sum::<u64>();
     assert_eq!(sum(|interval| interval.run.due), 54);
     assert_eq!(sum(|interval| interval.run.started), 54);
+}
+
+#[test]
+fn summary_counts_arrivals_and_users_separately() {
+    let plan = mix();
+    let intervals = simulate(&plan, answering(100 * MILLISECOND));
+    let summary = judged::summary(&plan, intervals);
+    let arrivals = summary.arrivals.unwrap();
+    assert_eq!(
+        (arrivals.planned, arrivals.started, arrivals.completed),
+        (Some(54), 54, 54)
+    );
+    assert!(arrivals.adds_up);
+    assert_eq!(summary.run.model, record::Model::Mixed);
+    let workloads = summary.workloads.iter();
+    let rows: Vec<_> = workloads
+        .map(|row| (row.planned, row.users, row.ended))
+        .collect();
+    let expected = [
+        (Some(50), None, 50),
+        (None, Some(2), 120),
+        (Some(4), None, 4),
+    ];
+    assert_eq!(rows, expected);
+    for row in &summary.scenarios {
+        let planned = (row.name != "browse").then_some(row.ended);
+        assert_eq!(row.planned, planned, "{}", row.name);
+    }
+    let measurement = summary.measurement.unwrap();
+    assert_eq!(measurement.sent, Some(1.0));
+    assert!(measurement.lateness_p99_ns.is_some() && measurement.stall_p99_ns.is_some());
 }
 
 #[test]

@@ -258,6 +258,13 @@ impl Profile {
         }
     }
 
+    /// Whether some of the load is a number of users, whose rate is unknown before the run.
+    #[must_use]
+    pub fn has_users(&self) -> bool {
+        let mut workloads = self.workloads.iter();
+        self.users.is_some() || workloads.any(|one| one.profile.users.is_some())
+    }
+
     /// Returns the highest figure of all columns.
     #[must_use]
     pub fn peak(figures: impl IntoIterator<Item = f64>) -> f64 {

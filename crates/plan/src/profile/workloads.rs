@@ -15,21 +15,28 @@ pub struct WorkloadProfile {
     pub name: String,
     /// Start in nanoseconds.
     pub start_ns: u64,
-    /// Profile of the workload alone.
+    /// End of its load in nanoseconds.
+    pub end_ns: u64,
+    /// Profile of the workload alone. Its end counts from its start.
     pub profile: Profile,
 }
 
 /// Computes the profiles of all workloads, and their sums.
 pub(super) fn profile(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestBytes]) -> Profile {
-    let one = |(index, workload): (usize, &Workload)| WorkloadProfile {
-        name: workload.name.clone(),
-        start_ns: workload.starts_ns,
-        profile: Profile::new(
-            &alone(plan, workload),
-            seed_of_workload(seed, index),
-            assumed,
-            sent,
-        ),
+    let one = |(index, workload): (usize, &Workload)| {
+        let seed = seed_of_workload(seed, index);
+        let mut profile = Profile::new(&alone(plan, workload), seed, assumed, sent);
+        let end_ns = workload.end_ns().min(plan.end_ns());
+        profile.end_ns = end_ns.saturating_sub(workload.starts_ns);
+        if workload.starts_ns > 0 {
+            without_start(&mut profile);
+        }
+        WorkloadProfile {
+            name: workload.name.clone(),
+            start_ns: workload.starts_ns,
+            end_ns,
+            profile,
+        }
     };
     let workloads = plan.workloads().iter().enumerate().map(one).collect();
     sum(plan, workloads, assumed)
@@ -41,10 +48,27 @@ fn alone(plan: &Plan, workload: &Workload) -> Plan {
     let scenarios = scenarios.filter_map(|index| plan.scenarios().get(*index).cloned());
     let scenarios: Vec<Scenario> = scenarios.collect();
     let mut alone = plan.clone();
-    alone.load = workload.load_on_timeline();
+    // The pause before the first arrival is part of the schedule, and affects random arrivals.
+    alone.load = match workload.is_open() {
+        true => workload.load_on_timeline(),
+        false => workload.load.clone(),
+    };
     alone.work = scenarios.into();
     alone.background = None;
     alone
+}
+
+/// Removes the row of the pause before the workload, and numbers the others again.
+fn without_start(profile: &mut Profile) {
+    if profile.phases.is_empty() {
+        return;
+    }
+    profile.phases.remove(0);
+    for (index, phase) in profile.phases.iter_mut().enumerate() {
+        if phase.name == (index + 2).to_string() {
+            phase.name = (index + 1).to_string();
+        }
+    }
 }
 
 fn sum(plan: &Plan, workloads: Vec<WorkloadProfile>, assumed: Assumed) -> Profile {

@@ -36,6 +36,7 @@ fn overview(teller: &Teller<'_>) -> String {
     for WorkloadProfile {
         name,
         start_ns,
+        end_ns,
         profile,
     } in &teller.profile.workloads
     {
@@ -45,7 +46,7 @@ fn overview(teller: &Teller<'_>) -> String {
             name.clone(),
             model(profile).to_owned(),
             units::duration(*start_ns),
-            units::duration(profile.end_ns),
+            units::duration(*end_ns),
             optional(profile.arrivals),
             optional(profile.users.map(u64::from)),
             scenarios.collect::<Vec<_>>().join(", "),

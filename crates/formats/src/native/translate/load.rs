@@ -60,7 +60,7 @@ impl Translator<'_> {
             if !self.inputs.solo {
                 self.findings.problem(
                     root.mark,
-                    format!("`load` is missing: add, for example, load: {EXAMPLE}, or `workloads`"),
+                    format!("`load` is missing: add, for example, load: {EXAMPLE}"),
                 );
             }
             return self.inputs.solo.then_some(Load::Once);
