@@ -155,7 +155,7 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     (
         "orders: { scenario: order, load: { rate: 1/s, duration: 200d } }",
-        "workload `orders`: the test is longer than 100 days",
+        "`200d` is longer than 100 days",
     ),
     ("orders: 5", "plan.yml:4:11: `orders` must be a mapping"),
 ];
