@@ -202,7 +202,7 @@ REFUSED_FLAGS = [
     (["--users", "5"], "--users sets one load"),
     (["--connections", "5"], "--connections sets one load"),
     (["--arrivals", "poisson"], "--arrivals sets one load"),
-    (["--shard", "1/2", "--start-at", "+5s", "--seed", "1"], "a plan with `workloads` runs in one process"),
+    (["--shard", "1/2", "--start-at", "4102444800", "--seed", "1"], "a plan with `workloads` runs in one process"),
     (["--on", "local", "--nodes", "2"], "a plan with `workloads` runs in one process"),
     (["--on", "ray"], "a plan with `workloads` runs in one process"),
 ]

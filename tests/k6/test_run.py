@@ -544,5 +544,8 @@ def test_ledger_of_mixed_executors_contains_the_arrivals(k6, loadline):
     assert summary["run"]["model"] == "mixed"
     rows = {row["name"]: (row["model"], row["planned"], row["ended"]) for row in summary["workloads"]}
     assert rows == {"arrivals": ("open", 10, arrivals["started"]), "loop": ("closed", None, 6)}
+    texts = [row["text"] for row in summary["workloads"]]
+    assert texts[0].startswith("constant-arrival-rate, 10.00 iterations/s for 1s")
+    assert texts[1].startswith("per-vu-iterations, 3 iterations for each of 2 VUs")
     scenarios = {row["name"]: (row["workload"], row["planned"]) for row in summary["scenarios"]}
     assert scenarios == {"arrivals": ("arrivals", 10), "loop": ("loop", None)}

@@ -66,6 +66,11 @@ pub fn must_be_divisible(plan: &Plan) -> Result<(), CommandError> {
     if plan.listen.is_some() {
         return Err(CommandError::bad_input(plan::listen::ONE_PROCESS));
     }
+    must_have_one_load(plan)
+}
+
+/// Refuses a plan with several workloads of scenarios.
+pub fn must_have_one_load(plan: &Plan) -> Result<(), CommandError> {
     let is_native = matches!(plan.work, plan::Work::Scenarios(_));
     if is_native && !plan.workloads().is_empty() {
         return Err(CommandError::bad_input(plan::SEVERAL_IN_ONE_PROCESS));

@@ -142,15 +142,7 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     // Check hosts before the script starts, because the script resolves addresses.
     Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
-    if let Some(workload) = plan.workload_without_arrivals(seed) {
-        return Err(CommandError::bad_input(format!(
-            "workload `{}` plans no arrivals: set a longer duration or a higher rate",
-            workload.name
-        )));
-    }
-    if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
-        return Err(CommandError::bad_input(no_arrivals(&plan)));
-    }
+    must_have_arrivals(&plan, seed)?;
     Ok(NativeRun {
         plan,
         hooks,
@@ -230,6 +222,20 @@ fn asked<'a>(
 /// Printed after the iteration instead of before it.
 const ONE_IS_TOO_FEW: &str =
     "a single iteration (--once) cannot decide these criteria, so they are not judged";
+
+/// Refuses a load, or a workload, whose first arrival is due after its end.
+fn must_have_arrivals(plan: &Plan, seed: u64) -> Result<(), CommandError> {
+    if let Some(workload) = plan.workload_without_arrivals(seed) {
+        return Err(CommandError::bad_input(format!(
+            "workload `{}` plans no arrivals: set a longer duration or a higher rate",
+            workload.name
+        )));
+    }
+    if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
+        return Err(CommandError::bad_input(no_arrivals(plan)));
+    }
+    Ok(())
+}
 
 /// Describes a load whose first arrival is due after its end.
 fn no_arrivals(plan: &Plan) -> String {
@@ -395,7 +401,11 @@ fn execute(mut native_run: NativeRun, args: &args::RunArgs) -> u8 {
             return code;
         }
     };
-    let job = match distributed::shard(args, seed) {
+    let part = match args.part.start_at {
+        Some(_) => distributed::must_have_one_load(&job.plan),
+        None => Ok(()),
+    };
+    let job = match part.and_then(|()| distributed::shard(args, seed)) {
         Ok(None) => job,
         Ok(Some(part)) => {
             let mut job = job;

@@ -24,7 +24,10 @@ fn plan(text: &str) -> Plan {
 }
 
 fn faults(text: &str) -> String {
-    lines(&translate_text("plan.yml", text).expect_err(text)).join("\n")
+    match translate_text("plan.yml", text) {
+        Err(errors) => lines(&errors).join("\n"),
+        Ok(_) => panic!("accepted:\n{text}"),
+    }
 }
 
 fn workloads(plan: &Plan) -> &[Workload] {

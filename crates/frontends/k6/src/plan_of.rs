@@ -17,7 +17,17 @@ pub const NAME: &str = "k6";
 pub fn plan(shared: &Shared, script: &str) -> Plan {
     let name = Path::new(script).file_name();
     let name = name.map_or(script.into(), |name| name.to_string_lossy().into_owned());
-    let workloads = shared.plan.scenarios.iter().map(workload).collect();
+    let scenarios = &shared.plan.scenarios;
+    let workloads = scenarios.iter().map(|scenario| {
+        let mut workload = workload(scenario);
+        if scenarios.len() > 1 {
+            // With several scenarios, readers need to know how each one starts its iterations.
+            let executor = scenario.executor.kind().name();
+            workload.text = format!("{executor}, {}", workload.text);
+        }
+        workload
+    });
+    let workloads = workloads.collect();
     let work = Work::External(External {
         by: "the k6 script".to_owned(),
     });

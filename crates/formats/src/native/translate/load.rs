@@ -56,6 +56,9 @@ const KINDS_TEXT: &str = "{ rate: 200/s, duration: 10s }, { level: 1x, duration:
 
 impl Translator<'_> {
     pub(super) fn load(&mut self, root: &Node) -> Option<Load> {
+        if self.has_workloads {
+            return None;
+        }
         let Some(node) = root.get("load") else {
             if !self.inputs.solo {
                 self.findings.problem(

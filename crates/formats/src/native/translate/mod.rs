@@ -171,10 +171,7 @@ impl Translator<'_> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let http = self.http(root.get("http"), folder);
         self.volumes = self.volumes(root.get("scenarios"));
-        let one_load = match self.has_workloads {
-            true => None,
-            false => self.load(root),
-        };
+        let load = self.load(root);
         let max_duration = root
             .get("max-duration")
             .and_then(|max| read::duration(max, "max-duration", self.findings));
@@ -192,10 +189,7 @@ impl Translator<'_> {
         let before = self.aside(root, "setup");
         self.given.extend(self.templates.sets.iter().cloned());
         let listen = self.listen(root);
-        let mut scenarios = self.scenarios(root);
-        let workloads = root.entry(workloads::KEY);
-        let several = workloads.and_then(|entry| self.workloads(root, entry, &mut scenarios));
-        let several = several.filter(|_| !self.inputs.solo);
+        let (scenarios, several) = self.scenarios_and_workloads(root);
         let after = self.aside(root, "teardown");
         self.publishes = root.get(listen::KEY).is_some();
         let variables = self.all_variables(constants, &payloads);
@@ -203,7 +197,7 @@ impl Translator<'_> {
             name.unwrap_or(file_name),
             Format::NATIVE,
             target.unwrap_or_default(),
-            one_load.or(several).unwrap_or(Load::Once),
+            load.or(several).unwrap_or(Load::Once),
             scenarios,
         );
         plan.max_duration_ns = max_duration;

@@ -23,30 +23,34 @@ struct NamedScenario {
 }
 
 impl Translator<'_> {
-    /// Reads the workloads, and sets the weights of the scenarios. `None` if nothing was read.
-    pub(super) fn workloads(
-        &mut self,
-        root: &Node,
-        entry: &Entry,
-        scenarios: &mut [Scenario],
-    ) -> Option<Load> {
+    /// Reads the scenarios, and the workloads that run them.
+    pub(super) fn scenarios_and_workloads(&mut self, root: &Node) -> (Vec<Scenario>, Option<Load>) {
+        let mut scenarios = self.scenarios(root);
+        let workloads = self.workloads(root, &mut scenarios);
+        (scenarios, workloads)
+    }
+
+    /// Reads the workloads, and sets the weights of the scenarios. `None` if there are none, if any
+    /// is invalid, or if a single iteration replaces the load.
+    fn workloads(&mut self, root: &Node, scenarios: &mut [Scenario]) -> Option<Load> {
+        let entry = root.entry(KEY)?;
         self.unfit_for_workloads(root, entry);
         let named = read::map(&entry.value, KEY, self.findings);
         if named.is_empty() && entry.value.is_map() {
             let text = format!("`{KEY}` is empty: add, for example, {EXAMPLE}");
             self.findings.problem(entry.value.mark, text);
         }
-        let mut users_of_scenarios: BTreeMap<usize, String> = BTreeMap::new();
+        let mut workloads_by_scenario: BTreeMap<usize, String> = BTreeMap::new();
         let mut workloads = Vec::new();
         for workload in named {
-            let read = self.workload(workload, scenarios, &mut users_of_scenarios);
+            let read = self.workload(workload, scenarios, &mut workloads_by_scenario);
             workloads.extend(read);
         }
         if workloads.len() < named.len() || workloads.is_empty() {
             return None;
         }
-        self.unused_scenarios(root, scenarios, &users_of_scenarios);
-        Some(Load::Several { workloads })
+        self.unused_scenarios(root, scenarios, &workloads_by_scenario);
+        (!self.inputs.solo).then_some(Load::Several { workloads })
     }
 
     /// Reports keys that cannot be combined with workloads.
@@ -84,7 +88,7 @@ impl Translator<'_> {
         &mut self,
         entry: &Entry,
         scenarios: &mut [Scenario],
-        users_of_scenarios: &mut BTreeMap<usize, String>,
+        workloads_by_scenario: &mut BTreeMap<usize, String>,
     ) -> Option<Workload> {
         let node = &entry.value;
         if entries(node, &entry.key, model::WORKLOAD, self.findings).is_empty() {
@@ -117,7 +121,7 @@ impl Translator<'_> {
         };
         let indexes: Vec<Option<usize>> = named?
             .into_iter()
-            .map(|named| self.assign(&entry.key, named, scenarios, users_of_scenarios))
+            .map(|named| self.assign(&entry.key, named, scenarios, workloads_by_scenario))
             .collect();
         let indexes: Vec<usize> = indexes.into_iter().collect::<Option<_>>()?;
         Some(Workload {
@@ -195,7 +199,7 @@ impl Translator<'_> {
         workload: &str,
         named: NamedScenario,
         scenarios: &mut [Scenario],
-        users_of_scenarios: &mut BTreeMap<usize, String>,
+        workloads_by_scenario: &mut BTreeMap<usize, String>,
     ) -> Option<usize> {
         let NamedScenario { name, weight, mark } = named;
         let is_own = |scenario: &Scenario| scenario.name.as_deref() == Some(name.as_str());
@@ -226,14 +230,14 @@ impl Translator<'_> {
             self.findings.problem(mark, text);
             return None;
         }
-        if let Some(other) = users_of_scenarios.get(&index) {
+        if let Some(other) = workloads_by_scenario.get(&index) {
             let text = format!(
                 "scenario `{name}` already belongs to workload `{other}`, and figures are counted by scenario: add a scenario with another name and the same steps"
             );
             self.findings.problem(mark, text);
             return None;
         }
-        users_of_scenarios.insert(index, workload.to_owned());
+        workloads_by_scenario.insert(index, workload.to_owned());
         scenarios[index].weight = weight;
         Some(index)
     }
@@ -243,12 +247,12 @@ impl Translator<'_> {
         &mut self,
         root: &Node,
         scenarios: &[Scenario],
-        users_of_scenarios: &BTreeMap<usize, String>,
+        workloads_by_scenario: &BTreeMap<usize, String>,
     ) {
         let items = root.get("scenarios").and_then(Node::as_list);
         let items = items.unwrap_or_default().iter().zip(scenarios).enumerate();
         for (index, (item, scenario)) in items {
-            if users_of_scenarios.contains_key(&index) {
+            if workloads_by_scenario.contains_key(&index) {
                 continue;
             }
             let text = match &scenario.name {
