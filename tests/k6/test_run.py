@@ -451,7 +451,7 @@ def test_thresholds_on_tags_that_no_sample_has_are_refused(k6, server):
     assert server.lines == []
 
 
-def test_dropped_iterations_of_a_closed_run_are_in_the_report(k6, loadline):
+def test_dropped_arrivals_of_a_mixed_run_are_in_the_ledger(k6, loadline):
     script = """
 export const options = { scenarios: {
   busy: { executor: 'constant-arrival-rate', rate: 10, duration: '1s', preAllocatedVUs: 1, exec: 'slow' },
@@ -461,7 +461,25 @@ export function slow() { sleep(1.5); }
 export default function () { sleep(0.2); }
 """
     k6(script)
-    assert any(note.startswith("9 iterations could not start") for note in loadline.summary()["notes"])
+    summary = loadline.summary()
+    arrivals = summary["arrivals"]
+    assert (arrivals["planned"], arrivals["started"], arrivals["skipped"], arrivals["adds_up"]) == (10, 1, 9, True)
+    assert not any("iterations could not start" in note for note in summary["notes"])
+
+
+def test_unstarted_iterations_of_closed_loops_are_in_the_notes(k6, loadline):
+    script = """
+export const options = { scenarios: {
+  arrivals: { executor: 'constant-arrival-rate', rate: 2, duration: '1s', preAllocatedVUs: 2, exec: 'fast' },
+  user: { executor: 'per-vu-iterations', vus: 1, iterations: 9, maxDuration: '1s' },
+} };
+export function fast() {}
+export default function () { sleep(1.5); }
+"""
+    k6(script)
+    summary = loadline.summary()
+    assert (summary["arrivals"]["planned"], summary["arrivals"]["completed"]) == (2, 2)
+    assert any(note.startswith("8 iterations could not start") for note in summary["notes"])
 
 
 FACTS = """

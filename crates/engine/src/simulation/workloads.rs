@@ -2,6 +2,7 @@
 
 use measure::label::LabelGroup;
 use plan::{Shape, Workload, seed_of_workload, units::MILLISECOND};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -183,4 +184,41 @@ fn max_duration_ends_all_workloads() {
 fn workloads_draw_different_random_numbers() {
     assert_eq!(seed_of_workload(7, 0), 7);
     assert_ne!(seed_of_workload(7, 1), seed_of_workload(7, 2));
+}
+
+/// A workload of the property test: its load, its start in seconds, and the iterations that must
+/// end if each takes 50 ms.
+fn any_workload() -> impl Strategy<Value = (Load, u64, u64)> {
+    let open = (1..60u64, 1..4u64, 0..4u64)
+        .prop_map(|(rate, seconds, start)| (open(rate, seconds), start, rate * seconds));
+    let closed = (1..4u32, 1..4u64, 0..4u64).prop_map(|(users, seconds, start)| {
+        let ended = u64::from(users) * seconds * SECOND / (50 * MILLISECOND);
+        (closed(users, seconds), start, ended)
+    });
+    prop_oneof![open, closed]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn every_mix_follows_its_closed_forms(
+        mix in proptest::collection::vec(any_workload(), 1..5),
+    ) {
+        let names: Vec<String> = (0..mix.len()).map(|index| format!("s{index}")).collect();
+        let scenarios = names.iter().map(|name| named(name, "/", 1)).collect();
+        let workloads = mix.iter().enumerate();
+        let workloads = workloads.map(|(index, (load, start, _))| {
+            workload(&names[index], *start, load.clone(), &[index])
+        });
+        let plan = several(workloads.collect(), scenarios);
+        let intervals = simulate(&plan, answering(50 * MILLISECOND));
+        for (name, (_, _, expected)) in names.iter().zip(&mix) {
+            prop_assert_eq!(ended(&plan, &intervals, name), *expected, "{}", name);
+        }
+        let open = plan.workloads().iter().zip(&mix).filter(|(one, _)| one.is_open());
+        let planned: u64 = open.map(|(_, (_, _, expected))| expected).sum();
+        let due: u64 = intervals.iter().map(|one| one.run.due).sum();
+        prop_assert_eq!(due, planned);
+    }
 }
