@@ -41,6 +41,7 @@ def test_every_request_has_its_own_trace(loadline) -> None:
     assert len({span for _, span in map(ids, service.requests)}) == 20
     traces = loadline.summary()["traces"]
     assert (traces["sampling"], traces["requests"], traces["share"]) == ("all requests", 20, 1.0)
+    assert len(traces["slowest"]) == 20
     received = {ids(request) for request in service.requests}
     assert {(one["trace_id"], one["span_id"]) for one in traces["slowest"]} <= received
 
@@ -51,10 +52,11 @@ def test_slow_row_names_the_trace_that_the_service_received(loadline) -> None:
 
     def answer(request: Request) -> tuple[int, dict[str, str], bytes]:
         # The sixth request is held until all others were answered.
-        if request.path == "/orders" and len(service.requests) == 6:
+        number = next(i for i, one in enumerate(service.requests) if one is request)
+        if number == 5:
             held.append(request)
             release.wait(20)
-        elif len(service.requests) == 20:
+        elif number == 19:
             release.set()
         return 200, {}, b""
 
@@ -78,10 +80,10 @@ def test_trace_of_a_failed_request_is_reported(loadline) -> None:
     first = loadline.summary()["errors"][0]["first"]
     assert first["trace"]["trace_id"] in {ids(request)[0] for request in service.requests}
     assert f"trace {first['trace']['trace_id']}" in done.stdout
-    assert all(one["reason"] == "status 503" for one in loadline.summary()["traces"]["slowest"])
+    assert [one["reason"] for one in loadline.summary()["traces"]["slowest"]] == ["status 503"] * 20
 
 
-@pytest.mark.parametrize(("which", "expected"), [("10/s", range(9, 12)), ("50%", range(150, 251))])
+@pytest.mark.parametrize(("which", "expected"), [("10/s", range(1, 12)), ("50%", range(150, 251))])
 def test_part_of_the_requests_is_traced(loadline, which, expected) -> None:
     # Of 400 requests, 200 ± 50 are five standard deviations.
     rate = "20/s" if which == "10/s" else "400/s"
@@ -148,9 +150,8 @@ def test_runs_without_the_setting_send_no_header(loadline) -> None:
 @pytest.mark.parametrize(
     ("http", "reason"),
     [
-        ("trace-context: 0%", "trace-context: `0%` says not which requests carry a trace context"),
+        ("trace-context: 0%", "trace-context: `0%` does not say which requests carry a trace context"),
         ("trace-context: often", "use all, a share such as 1%, or a rate such as 10/s"),
-        ("trace-url: 'https://tempo.example/{trace_id}'", "`trace-url` needs `trace-context`: add trace-context: true"),
         ("trace-context: true, trace-url: 'tempo/{trace_id}'", "trace-url: `tempo/{trace_id}` is not an address of traces"),
         ("trace-context: true, trace-url: 'https://tempo.example/'", "{trace_id} where the id belongs"),
     ],

@@ -11,6 +11,7 @@ import { heat, latency } from "../src/data/latency";
 import { concurrency, cpu, timeline, lateness, serverPanel, stalls } from "../src/data/levels";
 import { curve, density, offered, saturation } from "../src/data/planes";
 import { arrivals, connections, errors, requests, throughput, traffic } from "../src/data/rates";
+import { chosen } from "../src/sections/traces";
 import type { Page } from "../src/types";
 import { fixtures } from "./fixtures";
 
@@ -274,4 +275,25 @@ test("axes end and tick at round values", () => {
     tick("bytes", 2e6),
     tick("bytes", 600_000),
   ]).toEqual(["5 ms", "25 %", "12,000", "2 MB", "600 kB"]);
+});
+
+test("slow requests of every endpoint are shown, slowest first", () => {
+  const slow = (label: number, response_ns: number) => ({
+    label,
+    text: `GET /${label}`,
+    trace_id: `${label}-${response_ns}`,
+    span_id: "1",
+    response_ns,
+    service_ns: null,
+    intended_ns: 0,
+    status: 200,
+  });
+  const ofLabel = (label: number) => Array.from({ length: 8 }, (_, i) => slow(label, 1000 - label * 10 - i));
+  const shown = chosen(Array.from({ length: 30 }, (_, label) => ofLabel(label)).flat());
+  expect(shown.length).toBe(100);
+  // 30 endpoints have three rows each, and the slowest of the fourth ones fill the rest.
+  const counts = Array.from({ length: 30 }, (_, label) => shown.filter((one) => one.label === label).length);
+  expect(counts).toEqual([...Array(10).fill(4), ...Array(20).fill(3)]);
+  const times = shown.map((one) => one.response_ns);
+  expect(times).toEqual([...times].sort((a, b) => b - a));
 });

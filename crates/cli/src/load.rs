@@ -176,11 +176,11 @@ fn override_trace_context(plan: &mut Plan, args: &args::RunArgs) -> Result<(), C
     };
     plan::TraceContext::check_url(url)
         .map_err(|reason| CommandError::bad_input(format!("--trace-url: {reason}")))?;
-    let Some(context) = &mut plan.http.trace_context else {
+    if plan.http.trace_context.is_none() {
         let reason = "--trace-url needs traced requests: add --trace-context";
         return Err(CommandError::bad_input(reason));
-    };
-    context.url = Some(url.clone());
+    }
+    plan.http.trace_url = Some(url.clone());
     Ok(())
 }
 

@@ -115,9 +115,7 @@ impl Merger {
         let parts = frame.parts.into_iter();
         let parts = parts.map(|((label, phase), part)| ((own(label), phase), part));
         let mut events = unfolded.events;
-        for error in events.iter_mut().filter_map(|event| event.error.as_mut()) {
-            error.label = own(error.label);
-        }
+        events.iter_mut().for_each(|event| event.relabel(own));
         Merged {
             decoded: DecodedChunk {
                 frame: IntervalRecord {

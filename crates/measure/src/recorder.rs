@@ -357,7 +357,7 @@ impl Recorder {
                 .unwrap_or_default(),
             custom: self.custom.take(),
             firsts: std::mem::take(&mut self.firsts),
-            slowest: self.slowest.take(),
+            slowest: self.slowest.take(usize::MAX),
             failed_traces: std::mem::take(&mut self.failed_traces),
             arrivals_end_ns: self.arrivals_end_ns,
             in_flight_ages: Vec::new(),

@@ -137,16 +137,28 @@ impl SlowestRequests {
         }
     }
 
-    /// Takes the requests that joined since the last call and are still among the slowest: first
-    /// the slowest of each label, then the second slowest, and so on.
-    pub fn take(&mut self) -> Vec<Sample> {
+    /// Takes at most this number of the requests that joined since the last call and are still
+    /// among the slowest: first the slowest of each label, then the second slowest, and so on. The
+    /// others stay for the next call.
+    pub fn take(&mut self, most: usize) -> Vec<Sample> {
         let mut ranked = Vec::new();
-        for label in self.changed.drain(..) {
-            let kept = self.by_label[usize::from(label)].iter_mut().rev();
-            let new = kept.filter_map(|one| one.sample.take());
+        for label in &self.changed {
+            let kept = self.by_label[usize::from(*label)].iter().rev();
+            let new = kept.filter_map(|one| one.sample);
             ranked.extend(new.enumerate());
         }
         ranked.sort_by_key(|(rank, sample)| (*rank, std::cmp::Reverse(sample.response_ns())));
+        ranked.truncate(most);
+        for (_, taken) in &ranked {
+            let kept = self.by_label[usize::from(taken.label)].iter_mut();
+            kept.filter(|one| one.sample.is_some_and(|sample| sample.trace == taken.trace))
+                .for_each(|one| one.sample = None);
+        }
+        let by_label = &self.by_label;
+        self.changed.retain(|label| {
+            let kept = &by_label[usize::from(*label)];
+            kept.iter().any(|one| one.sample.is_some())
+        });
         ranked.into_iter().map(|(_, sample)| sample).collect()
     }
 }
@@ -197,12 +209,12 @@ mod tests {
     fn request_that_is_replaced_before_it_is_taken_is_not_returned() {
         let mut slowest = SlowestRequests::default();
         (0..=KEPT as u64).for_each(|ns| slowest.offer(&sample(2, ns)));
-        let taken = slowest.take();
+        let taken = slowest.take(usize::MAX);
         assert_eq!(taken.len(), KEPT);
         assert_eq!(taken[0].response_ns(), KEPT as u64);
         assert_eq!(taken[KEPT - 1].response_ns(), 1);
         slowest.offer(&sample(2, 1));
-        assert!(slowest.take().is_empty());
+        assert!(slowest.take(usize::MAX).is_empty());
     }
 
     #[test]
@@ -211,9 +223,27 @@ mod tests {
         for (label, ns) in [(2, 5), (2, 9), (3, 1), (4, 7)] {
             slowest.offer(&sample(label, ns));
         }
-        let taken = slowest.take();
+        let taken = slowest.take(usize::MAX);
         let order: Vec<_> = taken.iter().map(|s| (s.label, s.response_ns())).collect();
         assert_eq!(order, [(2, 9), (4, 7), (3, 1), (2, 5)]);
+    }
+
+    #[test]
+    fn requests_beyond_the_limit_are_returned_later() {
+        let mut slowest = SlowestRequests::default();
+        for label in 2..7 {
+            (1..4).for_each(|n| slowest.offer(&sample(label, u64::from(label) * 10 + n)));
+        }
+        let mut taken = slowest.take(6);
+        assert!(
+            taken[..5]
+                .iter()
+                .all(|sample| sample.response_ns() % 10 == 3)
+        );
+        taken.extend(slowest.take(6));
+        taken.extend(slowest.take(6));
+        assert_eq!(taken.len(), 15);
+        assert!(slowest.take(6).is_empty());
     }
 
     proptest! {
@@ -226,7 +256,7 @@ mod tests {
             let mut taken = Vec::new();
             for part in times.chunks(chunk) {
                 part.iter().for_each(|(label, ns)| slowest.offer(&sample(*label, *ns)));
-                taken.extend(slowest.take());
+                taken.extend(slowest.take(usize::MAX));
             }
             for label in 2..4 {
                 let longest = |mut all: Vec<u64>| {

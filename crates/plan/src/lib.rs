@@ -365,6 +365,10 @@ pub struct Http {
     /// Which requests carry a trace context. `None` for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_context: Option<TraceContext>,
+    /// Address of a trace, with `{trace_id}` and perhaps `{span_id}`. `None` if reports have no
+    /// links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_url: Option<String>,
     /// Whether a body in an unknown encoding is passed through unchanged. Fewer encodings are then
     /// known, as in Artillery. Otherwise reading the body fails.
     pub takes_any_encoding: bool,
@@ -392,6 +396,7 @@ impl Default for Http {
             cookie_jar: true,
             cookies: CookieRules::default(),
             trace_context: None,
+            trace_url: None,
             takes_any_encoding: false,
             dialect: Dialect::default(),
         }

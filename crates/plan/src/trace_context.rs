@@ -1,4 +1,4 @@
-//! Which requests carry a trace context, and where its traces can be seen.
+//! Which requests carry a trace context, and where traces can be seen.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,6 @@ pub struct TraceContext {
     /// First hexadecimal digits of every trace id, at most 16.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id_prefix: String,
-    /// Address of a trace, with `{trace_id}` and perhaps `{span_id}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
 }
 
 fn yes() -> bool {
@@ -31,7 +28,6 @@ impl Default for TraceContext {
             sampling: TraceSampling::All,
             asks_to_record: true,
             id_prefix: String::new(),
-            url: None,
         }
     }
 }
@@ -56,7 +52,7 @@ impl TraceSampling {
         let text = text.trim();
         let wrong = || {
             format!(
-                "`{text}` says not which requests carry a trace context: use all, a share such as \
+                "`{text}` does not say which requests carry a trace context: use all, a share such as \
                  1%, or a rate such as 10/s"
             )
         };
@@ -90,12 +86,11 @@ impl TraceContext {
         Ok(())
     }
 
-    /// Returns the address of a trace. `None` if the plan has no address.
+    /// Returns the address of a trace. `url` contains `{trace_id}` and perhaps `{span_id}`.
     #[must_use]
-    pub fn link(&self, trace_id: &str, span_id: &str) -> Option<String> {
-        let url = self.url.as_deref()?;
+    pub fn link(url: &str, trace_id: &str, span_id: &str) -> String {
         let url = url.replace("{trace_id}", trace_id);
-        Some(url.replace("{span_id}", span_id))
+        url.replace("{span_id}", span_id)
     }
 }
 
@@ -104,7 +99,12 @@ impl std::fmt::Display for TraceSampling {
         match self {
             TraceSampling::All => f.write_str("all requests"),
             TraceSampling::Share(share) => write!(f, "{} % of the requests", share * 100.0),
-            TraceSampling::PerSecond(rate) => write!(f, "at most {rate} requests per second"),
+            TraceSampling::PerSecond(rate) if *rate >= 1.0 => {
+                write!(f, "at most {rate} requests per second")
+            }
+            TraceSampling::PerSecond(rate) => {
+                write!(f, "at most one request per {} s", 1.0 / rate)
+            }
         }
     }
 }
@@ -131,12 +131,9 @@ mod tests {
 
     #[test]
     fn address_names_the_trace() {
-        let context = TraceContext {
-            url: Some("https://tempo.example/t/{trace_id}?span={span_id}".to_owned()),
-            ..TraceContext::default()
-        };
-        let link = context.link("ab", "c");
-        assert_eq!(link.as_deref(), Some("https://tempo.example/t/ab?span=c"));
+        let url = "https://tempo.example/t/{trace_id}?span={span_id}";
+        let link = TraceContext::link(url, "ab", "c");
+        assert_eq!(link, "https://tempo.example/t/ab?span=c");
         for bad in [
             "javascript:{trace_id}",
             "https://tempo.example/",

@@ -93,6 +93,7 @@ impl Manifest {
                 .collect(),
             negotiated: Vec::new(),
             trace_context: plan.http.trace_context.clone(),
+            trace_url: plan.http.trace_url.clone(),
             frontend_settings: plan.frontend_settings.clone(),
             workers: started.workers,
             seed: started.seed,

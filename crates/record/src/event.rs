@@ -44,6 +44,15 @@ impl Event {
         }
     }
 
+    /// Replaces the numbers of labels, which differ between processes.
+    pub fn relabel(&mut self, own: impl Fn(LabelId) -> LabelId) {
+        let of_error = self.error.as_mut().map(|error| &mut error.label);
+        let of_request = self.request.as_mut().map(|request| &mut request.label);
+        for label in of_error.into_iter().chain(of_request) {
+            *label = own(*label);
+        }
+    }
+
     #[must_use]
     pub fn redacted(&self, redactor: &Redactor) -> Event {
         let mut event = self.clone();

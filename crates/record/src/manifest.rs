@@ -63,6 +63,9 @@ pub struct Manifest {
     /// Which requests carry a trace context. `None` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_context: Option<TraceContext>,
+    /// Address of a trace, with `{trace_id}`. `None` if reports have no links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_url: Option<String>,
     #[serde(
         default,
         alias = "plugins",
@@ -276,8 +279,7 @@ impl Manifest {
             .into_iter()
             .for_each(hide);
         manifest.node.iter_mut().for_each(hide);
-        let context = manifest.trace_context.iter_mut();
-        context.flat_map(|context| &mut context.url).for_each(hide);
+        manifest.trace_url.iter_mut().for_each(hide);
         for list in [
             &mut manifest.criteria,
             &mut manifest.unjudged_criteria,

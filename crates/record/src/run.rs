@@ -317,10 +317,10 @@ impl Run {
         let lines = self.take_server(dir, until_ns);
         self.tell_missing(dir, "server.jsonl", lines, wanted.server);
         for mut event in events {
-            if let Some(error) = &mut event.error {
-                error.label = ids.get(&error.label).copied().unwrap_or(error.label);
-            }
-            if !self.events.contains(&event) {
+            event.relabel(|label| ids.get(&label).copied().unwrap_or(label));
+            // Trace ids are unique, and there are too many of these events to compare all.
+            let is_new = event.request.is_some() || !self.events.contains(&event);
+            if is_new {
                 self.events.push(event);
             }
         }

@@ -19,9 +19,12 @@ use super::{
 };
 use crate::redact::Redactor;
 
-/// Maximum number of slow requests recorded in one interval. Where responses become ever slower,
-/// every request is among the slowest so far.
+/// Slow requests are recorded after this number of intervals, and at the end.
+const SLOW_REQUESTS_EVERY: u64 = 10;
+/// Maximum number of slow requests recorded at a time, and before the end of a run. Where responses
+/// become ever slower, every request is among the slowest so far.
 const SLOW_REQUESTS: usize = 100;
+const SLOW_REQUESTS_BEFORE_END: usize = 5_000;
 
 #[must_use]
 pub fn unwritten_because(source: &io::Error) -> String {
@@ -38,6 +41,7 @@ pub struct Writer {
     failure: Option<String>,
     seen: BTreeSet<(LabelId, String)>,
     slowest: SlowestRequests,
+    slow_requests_left: usize,
     copier: Option<Box<dyn Copier>>,
     encoder: Option<hlog::Encoder>,
     of_parts: bool,
@@ -129,6 +133,7 @@ impl Writer {
             failure: None,
             seen: BTreeSet::new(),
             slowest: SlowestRequests::default(),
+            slow_requests_left: SLOW_REQUESTS_BEFORE_END,
             copier: None,
             encoder: None,
             of_parts: false,
@@ -266,6 +271,9 @@ impl Writer {
     /// Writes the end of the record and returns the finished run. The error is set if this last
     /// write failed.
     pub fn finish(mut self, state: RunState, end: RunEnd) -> (Run, Option<RecordError>) {
+        for event in self.slow_requests(usize::MAX) {
+            self.event(&event);
+        }
         let own_end_ns = if self.of_parts {
             0
         } else {
@@ -397,21 +405,28 @@ impl Writer {
                 ..Event::new(first.done_ns, EventKind::FirstError, text)
             });
         }
-        interval
-            .slowest
-            .iter()
-            .for_each(|sample| self.slowest.offer(sample));
-        let slowest = self.slowest.take();
-        let traced = slowest.iter().filter_map(TracedRequest::new);
-        events.extend(traced.take(SLOW_REQUESTS).map(|request| {
-            let text = format!("trace {}", request.ids.trace_id);
-            Event {
-                request: Some(request.clone()),
-                ..Event::new(request.done_ns, EventKind::SlowRequest, text)
-            }
-        }));
+        let slowest = interval.slowest.iter();
+        slowest.for_each(|sample| self.slowest.offer(sample));
+        if interval.index % SLOW_REQUESTS_EVERY == SLOW_REQUESTS_EVERY - 1 {
+            events.extend(self.slow_requests(SLOW_REQUESTS.min(self.slow_requests_left)));
+        }
         events.sort_by_key(|event| event.at_ns);
         events
+    }
+
+    fn slow_requests(&mut self, most: usize) -> Vec<Event> {
+        let slowest = self.slowest.take(most);
+        self.slow_requests_left = self.slow_requests_left.saturating_sub(slowest.len());
+        let traced = slowest.iter().filter_map(TracedRequest::new);
+        let event = |request: TracedRequest| {
+            let text = format!("trace {}", request.ids.trace_id);
+            let event = Event::new(request.done_ns, EventKind::SlowRequest, text);
+            Event {
+                request: Some(request),
+                ..event
+            }
+        };
+        traced.map(event).collect()
     }
 
     fn failed(&mut self, source: io::Error, at_ns: u64) -> RecordError {

@@ -91,7 +91,7 @@ pub fn cells(row: &DeliveryRow) -> [String; 10] {
         or_dash(lost),
         count(row.duplicates),
         count(row.out_of_order),
-        count(row.not_due),
+        or_dash(row.not_due.map(count)),
     ]
 }
 
@@ -106,10 +106,10 @@ pub fn lines(row: &DeliveryRow) -> Vec<String> {
         count(row.unknown),
     ));
     lines.push(sentence(row));
-    let not_due = (row.not_due > 0).then(|| {
+    let not_due = row.not_due.filter(|n| *n > 0).map(|n| {
         format!(
             "deliveries that were not due, because the receiver was not connected: {}",
-            count(row.not_due)
+            count(n)
         )
     });
     lines.extend(not_due);
@@ -134,13 +134,17 @@ pub fn connections(row: &DeliveryRow) -> Option<String> {
 /// Returns the figures that tables do not show and that are not zero.
 #[must_use]
 pub fn remarks(row: &DeliveryRow) -> Vec<String> {
+    let foreign = match row.receivers.as_str() {
+        "listeners" => "messages received from another run",
+        _ => "messages received without a header of this run",
+    };
     let all = [
         (row.receivers_with_losses, "listeners that missed a message"),
         (
             row.received_not_due,
             "messages received although they were refused or published before the receiver was ready",
         ),
-        (row.foreign, "messages received from another run"),
+        (row.foreign, foreign),
         (
             row.unstamped,
             "messages received without the fields of `push`",

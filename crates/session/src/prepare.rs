@@ -229,8 +229,7 @@ pub(crate) fn prepare_as(
         && job.frontend == "run"
         && job.part.is_none()
         && processes.is_none();
-    let fit = job.exports.fit(plan).map_err(Problem::anywhere);
-    fit.map_err(|problem| RunRefused::bad_input(vec![problem]))?;
+    job.exports.fit(plan, processes.is_some())?;
     job.options.hosts = job.hosts.allow(plan).map_err(RunRefused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;
     if let Some(problem) = memory::address_space(prepared.workers() as u64) {

@@ -48,7 +48,7 @@ function cells(row: DeliveryRow): Child[] {
     lost(row),
     count(row.duplicates),
     count(row.out_of_order),
-    count(row.not_due),
+    row.not_due === null ? NONE : count(row.not_due),
   ];
 }
 
@@ -68,7 +68,12 @@ function remarks(row: DeliveryRow): string[] {
   const others: [number, string][] = [
     [row.receivers_with_losses, "listeners that missed a message"],
     [row.received_not_due, "messages received although they were refused or published before the receiver was ready"],
-    [row.foreign, "messages received from another run"],
+    [
+      row.foreign,
+      row.receivers === "listeners"
+        ? "messages received from another run"
+        : "messages received without a header of this run",
+    ],
     [row.unstamped, "messages received without the fields of `push`"],
   ];
   const some = others.filter(([n]) => n > 0).map(([n, text]) => `${text}: ${count(n)}`);

@@ -21,7 +21,8 @@ export interface DeliveryRow {
   lost: { least: number; most: number } | null;
   duplicates: number;
   out_of_order: number;
-  not_due: number;
+  /** Null for MQTT. */
+  not_due: number | null;
   received_not_due: number;
   receivers_with_losses: number;
   foreign: number;

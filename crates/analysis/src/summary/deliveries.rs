@@ -19,7 +19,7 @@ pub struct DeliveryRow {
     pub connected: u64,
     /// Receivers whose connection ended before the run did.
     pub left: u64,
-    /// Messages that were due.
+    /// Messages that were sent.
     pub published: u64,
     pub refused: u64,
     /// Messages without an answer, of which it is unknown whether they arrived.
@@ -33,8 +33,10 @@ pub struct DeliveryRow {
     pub lost: Option<LostRange>,
     pub duplicates: u64,
     pub out_of_order: u64,
-    /// Deliveries to receivers that were not connected when the message was published.
-    pub not_due: u64,
+    /// Deliveries to receivers that were not connected when the message was published. `None` for
+    /// MQTT, whose brokers may keep messages.
+    #[serde(default)]
+    pub not_due: Option<u64>,
     /// Messages that arrived although they were refused, or published before the receiver was
     /// ready.
     pub received_not_due: u64,
@@ -65,7 +67,7 @@ impl DeliveryRow {
             planned: counts.get("listeners").copied(),
             connected: of("connected"),
             left: of("left"),
-            published: of("due"),
+            published: of("due").saturating_sub(of("unsent")),
             refused: of("turned_down"),
             unknown: of("unknown"),
             expected,
@@ -77,7 +79,7 @@ impl DeliveryRow {
             }),
             duplicates: of("again"),
             out_of_order: of("late"),
-            not_due: of("absent"),
+            not_due: counts.get("absent").copied(),
             received_not_due: of("not_due"),
             receivers_with_losses: of("listeners_with_losses"),
             foreign: of("foreign"),
@@ -96,7 +98,9 @@ pub(super) fn rows(run: &Run) -> Vec<DeliveryRow> {
     let row = |receivers: &str| {
         let counts = counts(receivers)?;
         let of = |name: &str| counts.get(name).copied().unwrap_or(0);
-        let has_receivers = counts.contains_key("listeners") || of("expected") + of("received") > 0;
+        let names = ["listeners", "expected"];
+        let has_receivers =
+            names.iter().any(|name| counts.contains_key(*name)) || of("received") > 0;
         has_receivers.then(|| DeliveryRow::from_counts(receivers, &counts))
     };
     ["listeners", "mqtt"].into_iter().filter_map(row).collect()

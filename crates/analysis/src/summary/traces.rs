@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use measure::{LabelId, Status, trace_context::KEPT};
+use plan::TraceContext;
 use record::{Run, TraceIds, TracedRequest, units};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,6 +86,9 @@ impl Traces {
     }
 }
 
+/// Most rows of a label, and most rows together, while the run goes on.
+const SHOWN_LIVE: [usize; 2] = [5, 100];
+
 /// Returns the traced requests of a run. `None` if no request could carry a trace context.
 pub(super) fn row(run: &Run, finished: u64) -> Option<Traces> {
     let context = run.manifest.trace_context.as_ref()?;
@@ -98,7 +102,11 @@ pub(super) fn row(run: &Run, finished: u64) -> Option<Traces> {
         text: run
             .label(one.label)
             .map_or_else(|| one.label.to_string(), |label| label.text.clone()),
-        url: context.link(&one.ids.trace_id, &one.ids.span_id),
+        url: run
+            .manifest
+            .trace_url
+            .as_ref()
+            .map(|url| TraceContext::link(url, &one.ids.trace_id, &one.ids.span_id)),
         ids: one.ids.clone(),
         response_ns: one.response_ns(),
         service_ns: one
@@ -110,24 +118,59 @@ pub(super) fn row(run: &Run, finished: u64) -> Option<Traces> {
     };
     let mut slowest = Vec::new();
     for (_, mut requests) in by_label {
-        requests.sort_by_key(|one| std::cmp::Reverse(one.response_ns()));
+        requests.sort_by_key(|one| (std::cmp::Reverse(one.response_ns()), &one.ids.span_id));
+        requests.dedup_by_key(|one| &one.ids.span_id);
         slowest.extend(requests.into_iter().take(KEPT).map(slow));
     }
     let share = share_of(requests, finished);
-    Some(Traces {
+    let traces = Traces {
         sampling: context.sampling.to_string(),
         requests,
         share,
         slowest,
-        sentence: sentence(requests, share),
-    })
+        sentence: sentence(requests, share, context.asks_to_record),
+    };
+    if !run.live {
+        return Some(traces);
+    }
+    // A live page gets the summary every second.
+    let shown = traces.most_useful(SHOWN_LIVE[0], SHOWN_LIVE[1]);
+    let slowest = shown.into_iter().cloned().collect();
+    Some(Traces { slowest, ..traces })
 }
 
-fn sentence(requests: u64, share: Option<f64>) -> String {
-    let share = share.map_or_else(String::new, |share| format!(" ({})", units::share(share)));
-    format!(
-        "{} requests{share} carried a trace context that asks the service to record them, which \
-         costs the service time.",
-        units::count(requests)
-    )
+fn sentence(requests: u64, share: Option<f64>, asks_to_record: bool) -> String {
+    let who = match requests {
+        0 => return "No request carried a trace context.".to_owned(),
+        1 => "1 request".to_owned(),
+        n => format!("{} requests", units::count(n)),
+    };
+    let share = share.map_or_else(String::new, |share| {
+        format!(" ({} of all finished requests)", units::share(share))
+    });
+    let meaning = if asks_to_record {
+        "that asks the service to record them, which costs the service time"
+    } else {
+        "and the service decides which ones it records"
+    };
+    format!("{who}{share} carried a trace context {meaning}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentence_fits_the_number_and_the_flag() {
+        assert_eq!(
+            sentence(0, None, true),
+            "No request carried a trace context."
+        );
+        assert_eq!(
+            sentence(1, Some(0.5), false),
+            "1 request (50.0 % of all finished requests) carried a trace context and the service \
+             decides which ones it records."
+        );
+        assert!(sentence(2000, Some(1.0), true).starts_with("2,000 requests (100 % of all"));
+    }
 }

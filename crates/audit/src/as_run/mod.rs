@@ -447,6 +447,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         notes: Vec::new(),
         negotiated: Vec::new(),
         trace_context: None,
+        trace_url: None,
         frontend_settings: serde_json::Value::Null,
         workers: 0,
         seed: 0,

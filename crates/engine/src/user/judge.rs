@@ -215,7 +215,7 @@ impl User<'_> {
             status,
             bytes_out: moments.bytes_out,
             bytes_in: moments.bytes_in,
-            trace: exchange.trace,
+            trace: exchange.sent_trace(),
         };
         let mut recorder = self.worker.recorder.borrow_mut();
         if status.is_some() && !ongoing.step.spec.opens_connection() {

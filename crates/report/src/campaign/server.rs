@@ -151,8 +151,14 @@ fn changes(campaign: &Campaign, metrics: &[String]) -> Option<SheetTable> {
 /// Formats a change with its range over the instances, as in `+0.11 (+0.1 to +0.12)`.
 fn change_text(change: &ServerChange) -> String {
     let signed = |value: f64| {
-        let text = units::figure(value.abs(), &change.unit);
-        let is_zero = text == units::figure(0.0, &change.unit);
+        // A change from 10 % to 20 % is not one of 10 %.
+        let unit = if change.unit == "%" {
+            "percentage points"
+        } else {
+            &change.unit
+        };
+        let text = units::figure(value.abs(), unit);
+        let is_zero = text == units::figure(0.0, unit);
         match (is_zero, value < 0.0) {
             (true, _) => text,
             (false, true) => format!("−{text}"),

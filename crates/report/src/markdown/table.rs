@@ -47,6 +47,23 @@ impl MarkdownTable {
         self.rows.push(cells.into_iter().map(render).collect());
     }
 
+    /// Makes the last cell of the last row a link. Does nothing without an address.
+    pub fn link_last_cell(&mut self, url: Option<&str>) {
+        let cell = self.rows.last_mut().and_then(|row| row.last_mut());
+        if let (Some(cell), Some(url)) = (cell, url) {
+            let mut address = String::with_capacity(url.len());
+            for c in url.chars() {
+                match c {
+                    // These end an address, a cell or a line.
+                    '<' | '>' | '|' | '\\' | ' ' => address.push_str(&format!("%{:02X}", c as u32)),
+                    c if c.is_control() => {}
+                    c => address.push(c),
+                }
+            }
+            *cell = format!("[{cell}](<{address}>)");
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }

@@ -14,9 +14,9 @@ pub fn slowest(summary: &Summary) -> String {
     };
     let mut table = MarkdownTable::new(&traces::HEADS);
     for (one, cells) in traces::rows(summary) {
-        // Readers such as GitHub turn addresses into links.
-        let trace = one.url.as_ref().unwrap_or(&one.ids.trace_id).clone();
-        table.row(cells.into_iter().chain([trace]));
+        let id = one.ids.trace_id.clone();
+        table.row(cells.into_iter().chain([id]));
+        table.link_last_cell(one.url.as_deref());
     }
     let table = if table.is_empty() {
         String::new()

@@ -21,14 +21,14 @@ use analysis::summary::Summary;
 use exporter::IntervalExporter;
 pub(crate) use exporter::{Exporters, OpenExporter};
 use otlp::{OtlpExporter, OtlpSettings, Signal, SpanExporter};
-use plan::Plan;
+use plan::{Plan, Problem};
 use prometheus::PrometheusEndpoint;
 use record::Run;
 use remote_write::RemoteWriteExporter;
 use report::export;
 use statsd::{StatsdDestination, StatsdExporter};
 
-use crate::{blocking_http::Base, messages::SharedMessageSink};
+use crate::{RunRefused, blocking_http::Base, messages::SharedMessageSink};
 
 const FILE_FORMATS: &str = "junit=FILE or csv=FILE";
 const FORMATS: &str =
@@ -101,18 +101,26 @@ impl Exports {
         !std::mem::take(&mut self.live).is_empty()
     }
 
-    /// Checks that a plan has what the exports send.
+    /// Checks that a run has what the exports send. `is_distributed` means that other processes
+    /// send the requests.
     ///
     /// # Errors
     ///
-    /// Returns a one-line error that describes the first export that would send nothing.
-    pub(crate) fn fit(&self, plan: &Plan) -> Result<(), String> {
+    /// Returns the first export that would send nothing.
+    pub(crate) fn fit(&self, plan: &Plan, is_distributed: bool) -> Result<(), RunRefused> {
         let sends_spans = |live: &LiveExport| matches!(live, LiveExport::OtlpTraces(_));
-        if plan.http.trace_context.is_none() && self.live.iter().any(sends_spans) {
-            let reason = "no request carries a trace context: add --trace-context";
-            return Err(format!("--export otlp-traces: {reason}"));
+        if !self.live.iter().any(sends_spans) {
+            return Ok(());
         }
-        Ok(())
+        let reason = if plan.http.trace_context.is_none() {
+            "no request carries a trace context: add --trace-context"
+        } else if is_distributed {
+            "spans are sent only by a run in one process"
+        } else {
+            return Ok(());
+        };
+        let line = format!("--export otlp-traces: {reason}");
+        Err(RunRefused::bad_input(vec![Problem::anywhere(line)]))
     }
 
     /// Opens ports and connections for the exports that receive intervals.

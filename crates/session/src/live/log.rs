@@ -79,8 +79,12 @@ impl Log {
 
     pub fn with(&self, events: &[Event]) -> NewestLines {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let newest = events.len().saturating_sub(MOST_LINES);
-        let mut lines: Vec<LogEntry> = events[newest..].iter().map(LogEntry::from_event).collect();
+        // The page has a table of slow requests.
+        let events = events
+            .iter()
+            .filter(|event| event.event != EventKind::SlowRequest);
+        let newest = events.clone().count().saturating_sub(MOST_LINES);
+        let mut lines: Vec<LogEntry> = events.skip(newest).map(LogEntry::from_event).collect();
         lines.extend(entries.lines.iter().cloned());
         lines.sort_by_key(|entry| entry.at_ns);
         let more = lines.len().saturating_sub(MOST_LINES);

@@ -408,8 +408,7 @@ impl Client {
         let Some(contexts) = &self.trace_contexts else {
             return;
         };
-        let is_first = exchange.moments.first_write.is_none();
-        if is_first && exchange.trace.is_none() && !request.has_traceparent() {
+        if !std::mem::replace(&mut exchange.is_trace_drawn, true) && !request.has_traceparent() {
             exchange.trace = contexts.next(now_ns);
         }
     }

@@ -166,8 +166,10 @@ pub struct Exchange {
     pub moments: Moments,
     /// The connection that the request uses. `None` if it got none.
     pub connection: Option<ConnectionInfo>,
-    /// Trace context that the request carries. `None` if it is not traced.
-    pub trace: Option<SpanContext>,
+    /// Trace context of the request, also if it is not sent yet. `None` if it is not traced.
+    pub(super) trace: Option<SpanContext>,
+    /// Whether it was decided if the request is traced.
+    pub(super) is_trace_drawn: bool,
     /// The response received so far.
     pub answer: Response,
     /// Time limits of the request.
@@ -179,6 +181,13 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// Returns the trace context that the request carried. `None` if it was not traced, or not
+    /// sent.
+    #[must_use]
+    pub fn sent_trace(&self) -> Option<SpanContext> {
+        self.trace.filter(|_| self.moments.first_write.is_some())
+    }
+
     /// Creates the exchange of a request that starts now.
     #[must_use]
     pub fn begun(
@@ -195,6 +204,7 @@ impl Exchange {
             },
             connection: None,
             trace: None,
+            is_trace_drawn: false,
             answer: Response::default(),
             limits: Limits::from(started, timeouts),
             reserved: Held::nothing(memory),

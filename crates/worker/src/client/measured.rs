@@ -81,7 +81,7 @@ impl MeasuredCall<'_> {
             status: (status > 0).then_some(Status::Http(status)),
             bytes_out: moments.bytes_out,
             bytes_in: moments.bytes_in,
-            trace: exchange.trace,
+            trace: exchange.sent_trace(),
         }
     }
 }

@@ -126,9 +126,9 @@ impl Client {
     #[must_use]
     pub fn new(worker: &Rc<Worker>, settings: HttpClientConfig) -> Client {
         let http = settings.http;
-        let share = 1.0 / worker.workers.max(1) as f64;
         let trace_contexts = http.trace_context.as_ref();
-        let trace_contexts = trace_contexts.map(|rules| TraceContexts::new(rules, share));
+        let trace_contexts =
+            trace_contexts.map(|rules| TraceContexts::new(rules, worker.index, worker.workers));
         Client {
             connector: Connector::new(worker.clock.clone(), &http, settings.tls, settings.sources),
             shared: pool::of_worker(http.pool, worker.index, worker.workers),

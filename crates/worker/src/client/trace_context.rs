@@ -28,35 +28,100 @@ enum WorkerSampling {
     All,
     /// Requests whose hash is below this limit.
     Below(u64),
-    Spaced {
-        gap_ns: u64,
-        next_ns: Cell<u64>,
-    },
+    Rate(RateSampling),
+}
+
+/// At most a number of requests in each period. The probability comes from the requests of the
+/// period before, so it depends neither on a request's outcome nor on its place in an iteration.
+#[derive(Debug)]
+struct RateSampling {
+    period_ns: u64,
+    /// Number of requests to sample in a period, at least 1.
+    wanted: f64,
+    state: Cell<RateState>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct RateState {
+    /// End of the period. Before it, nothing is sampled if `before` is unknown.
+    end_ns: u64,
+    /// Requests of the period before. `None` in the first one.
+    before: Option<u64>,
+    requests: u64,
+    sampled: u64,
+}
+
+impl RateSampling {
+    /// `offset` is a share of a period: workers begin one after the other.
+    fn new(rate: f64, offset: f64) -> RateSampling {
+        let period_s = (1.0 / rate).max(1.0);
+        let period_ns = (period_s * SECOND_NS) as u64;
+        RateSampling {
+            period_ns,
+            wanted: rate * period_s,
+            state: Cell::new(RateState {
+                end_ns: (offset * period_ns as f64) as u64,
+                ..RateState::default()
+            }),
+        }
+    }
+
+    /// Whether a request with this hash is sampled.
+    fn takes(&self, now_ns: u64, hash: u64) -> bool {
+        let mut state = self.state.get();
+        if now_ns >= state.end_ns {
+            let periods = (now_ns - state.end_ns) / self.period_ns + 1;
+            state = RateState {
+                end_ns: state
+                    .end_ns
+                    .saturating_add(periods.saturating_mul(self.period_ns)),
+                // After a period without requests, the next one is sampled at once.
+                before: Some(if periods > 1 { 0 } else { state.requests }),
+                requests: 0,
+                sampled: 0,
+            };
+        }
+        let is_taken = state.before.is_some_and(|before| {
+            let share = self.wanted / before.max(1) as f64;
+            let is_below = share >= 1.0 || hash < (share * u64::MAX as f64) as u64;
+            is_below && (state.sampled as f64) < self.wanted.ceil()
+        });
+        state.requests += 1;
+        state.sampled += u64::from(is_taken);
+        self.state.set(state);
+        is_taken
+    }
 }
 
 impl TraceContexts {
-    /// Creates the contexts of a worker that has this share of the run's requests. Keys come from
-    /// the operating system, because ids must differ between runs with the same seed.
-    pub(super) fn new(rules: &TraceContext, share: f64) -> TraceContexts {
+    /// Creates the contexts of worker `index` of `workers`. Keys come from the operating system,
+    /// because ids must differ between runs with the same seed.
+    pub(super) fn new(rules: &TraceContext, index: usize, workers: usize) -> TraceContexts {
         let random = RandomState::new();
         let keys = std::array::from_fn(|i| random.hash_one(i));
         TraceContexts {
             prefix: prefix(&rules.id_prefix),
             asks_to_record: rules.asks_to_record,
-            ..TraceContexts::with_keys(rules.sampling, share, keys)
+            ..TraceContexts::with_keys(rules.sampling, (index, workers), keys)
         }
     }
 
-    fn with_keys(sampling: TraceSampling, share: f64, keys: [u64; 4]) -> TraceContexts {
+    fn with_keys(
+        sampling: TraceSampling,
+        (index, workers): (usize, usize),
+        keys: [u64; 4],
+    ) -> TraceContexts {
+        let share = 1.0 / workers.max(1) as f64;
+        let offset = index as f64 * share;
         let sampling = match sampling {
             TraceSampling::Share(share) if share < 1.0 => {
                 WorkerSampling::Below((share * u64::MAX as f64) as u64)
             }
             TraceSampling::All | TraceSampling::Share(_) => WorkerSampling::All,
-            TraceSampling::PerSecond(rate) => WorkerSampling::Spaced {
-                gap_ns: (SECOND_NS / (rate * share)) as u64,
-                next_ns: Cell::new(0),
-            },
+            TraceSampling::PerSecond(rate) => {
+                let offset = if rate * share < 1.0 { offset } else { 0.0 };
+                WorkerSampling::Rate(RateSampling::new(rate * share, offset))
+            }
         };
         TraceContexts {
             sampling,
@@ -75,20 +140,7 @@ impl TraceContexts {
         let is_sampled = match &self.sampling {
             WorkerSampling::All => true,
             WorkerSampling::Below(limit) => id(self.keys[3]) < *limit,
-            WorkerSampling::Spaced { gap_ns, next_ns } => {
-                let due_ns = next_ns.get();
-                let is_due = now_ns >= due_ns;
-                if is_due {
-                    // After a pause, unused turns are not made up.
-                    let next = due_ns.saturating_add(*gap_ns);
-                    next_ns.set(if next > now_ns {
-                        next
-                    } else {
-                        now_ns.saturating_add(*gap_ns)
-                    });
-                }
-                is_due
-            }
+            WorkerSampling::Rate(rate) => rate.takes(now_ns, id(self.keys[3])),
         };
         let (prefix, mask) = self.prefix;
         is_sampled.then(|| {
@@ -118,13 +170,13 @@ mod tests {
 
     #[test]
     fn ids_differ_between_requests_and_runs() {
-        let contexts = TraceContexts::with_keys(TraceSampling::All, 1.0, KEYS);
+        let contexts = TraceContexts::with_keys(TraceSampling::All, (0, 1), KEYS);
         let ids: BTreeSet<_> = (0..10_000)
             .map(|n| contexts.next(n).unwrap().trace_id())
             .collect();
         assert_eq!(ids.len(), 10_000);
         let first = || {
-            TraceContexts::new(&TraceContext::default(), 1.0)
+            TraceContexts::new(&TraceContext::default(), 0, 1)
                 .next(0)
                 .unwrap()
         };
@@ -139,7 +191,7 @@ mod tests {
                 asks_to_record: false,
                 ..TraceContext::default()
             };
-            let contexts = TraceContexts::new(&rules, 1.0);
+            let contexts = TraceContexts::new(&rules, 0, 1);
             for _ in 0..100 {
                 let context = contexts.next(0).unwrap().to_string();
                 assert!(context.starts_with(&format!("00-{digits}")), "{context}");
@@ -150,21 +202,55 @@ mod tests {
 
     #[test]
     fn share_of_the_requests_is_sampled() {
-        let contexts = TraceContexts::with_keys(TraceSampling::Share(0.25), 1.0, KEYS);
+        let contexts = TraceContexts::with_keys(TraceSampling::Share(0.25), (0, 1), KEYS);
         let sampled = (0..100_000).filter(|n| contexts.next(*n).is_some()).count();
         // Six standard deviations of the binomial distribution.
         assert!(sampled.abs_diff(25_000) < 830, "{sampled}");
     }
 
+    fn of_rate(rate: f64, worker: usize, workers: usize) -> TraceContexts {
+        TraceContexts::with_keys(TraceSampling::PerSecond(rate), (worker, workers), KEYS)
+    }
+
     #[test]
-    fn requests_of_a_rate_are_spread_over_time() {
-        let contexts = TraceContexts::with_keys(TraceSampling::PerSecond(10.0), 0.5, KEYS);
-        let sampled = |from_ms: u64, to_ms: u64| -> Vec<u64> {
-            let all = from_ms..to_ms;
-            all.filter(|ms| contexts.next(ms * MS).is_some()).collect()
+    fn rate_is_an_upper_limit_and_nearly_reached() {
+        let contexts = of_rate(10.0, 0, 1);
+        let second = |second: u64| {
+            let times = (0..1000).map(|ms| (second * 1000 + ms) * MS);
+            times.filter(|ns| contexts.next(*ns).is_some()).count()
         };
-        assert_eq!(sampled(0, 1000), [0, 200, 400, 600, 800]);
-        // A second without requests is not made up.
-        assert_eq!(sampled(2050, 2500), [2050, 2250, 2450]);
+        let all: Vec<usize> = (0..100).map(second).collect();
+        assert!(all.iter().all(|sampled| *sampled <= 10), "{all:?}");
+        // The limit cuts about one of ten.
+        assert!(all.iter().sum::<usize>() > 800, "{all:?}");
+    }
+
+    #[test]
+    fn every_step_of_an_iteration_is_sampled_alike() {
+        let contexts = of_rate(2.0, 0, 1);
+        let mut sampled = [0; 3];
+        for iteration in 0..4000 {
+            for (step, count) in sampled.iter_mut().enumerate() {
+                let now_ns = (iteration * 500 + step as u64) * MS;
+                *count += i32::from(contexts.next(now_ns).is_some());
+            }
+        }
+        let [a, b, c] = sampled;
+        assert!(a.abs_diff(b).max(b.abs_diff(c)) < 300, "{sampled:?}");
+    }
+
+    #[test]
+    fn workers_of_a_low_rate_begin_one_after_the_other() {
+        let workers: Vec<_> = (0..4)
+            .map(|worker| of_rate(1.0 / 60.0, worker, 4))
+            .collect();
+        let mut sampled = 0;
+        for ms in 0..59_000 {
+            sampled += workers
+                .iter()
+                .filter(|one| one.next(ms * MS).is_some())
+                .count();
+        }
+        assert_eq!(sampled, 1);
     }
 }

@@ -100,7 +100,7 @@ impl Translator<'_> {
                 }
             }
         }
-        http.trace_context = self.trace_context(node);
+        self.trace_context(node, &mut http);
         self.travel(node, folder, &mut http);
         if let Some(headers) = node.get("headers") {
             let headers = self.headers(headers);
@@ -112,38 +112,39 @@ impl Translator<'_> {
     }
 
     /// Reads which requests carry a trace context, and the address of traces.
-    fn trace_context(&mut self, node: &Node) -> Option<TraceContext> {
-        let url = node.get("trace-url").and_then(|node| {
-            let url = read::text(node, "trace-url", self.findings)?;
-            let checked = TraceContext::check_url(&url);
-            if let Err(reason) = &checked {
-                self.findings
-                    .problem(node.mark, format!("trace-url: {reason}"));
-            }
-            checked.is_ok().then_some((url, node.mark))
-        });
-        let sampling = match node.get("trace-context").map(|node| (node, node.as_bool())) {
-            None | Some((_, Some(false))) => None,
-            Some((_, Some(true))) => Some(TraceSampling::All),
-            Some((node, None)) => {
-                let text = read::scalar(node, "trace-context", self.findings)?;
-                let sampling = TraceSampling::parse(&text);
-                let sampling = sampling.map_err(|reason| {
-                    let text = format!("trace-context: {reason}");
+    fn trace_context(&mut self, node: &Node, http: &mut Http) {
+        if let Some(node) = node.get("trace-url")
+            && let Some(url) = read::text(node, "trace-url", self.findings)
+        {
+            match TraceContext::check_url(&url) {
+                Ok(()) => http.trace_url = Some(url),
+                Err(reason) => {
+                    let text = format!("trace-url: {reason}");
                     self.findings.problem(node.mark, text);
-                });
-                Some(sampling.ok()?)
+                }
+            }
+        }
+        let sampling = match node.get("trace-context").map(|node| (node, node.as_bool())) {
+            None | Some((_, Some(false))) => return,
+            Some((_, Some(true))) => TraceSampling::All,
+            Some((node, None)) => {
+                let Some(text) = read::scalar(node, "trace-context", self.findings) else {
+                    return;
+                };
+                match TraceSampling::parse(&text) {
+                    Ok(sampling) => sampling,
+                    Err(reason) => {
+                        let text = format!("trace-context: {reason}");
+                        self.findings.problem(node.mark, text);
+                        return;
+                    }
+                }
             }
         };
-        if let (None, Some((_, mark))) = (sampling, &url) {
-            let text = "`trace-url` needs `trace-context`: add trace-context: true";
-            self.findings.problem(*mark, text.to_owned());
-        }
-        Some(TraceContext {
-            sampling: sampling?,
-            url: url.map(|(url, _)| url),
+        http.trace_context = Some(TraceContext {
+            sampling,
             ..TraceContext::default()
-        })
+        });
     }
 
     /// Reads the HTTP versions and the limits of HTTP/2.

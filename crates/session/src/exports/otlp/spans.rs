@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use measure::{Label, LabelId, Sample, SpanContext, Status, sample::RequestOutcome};
+use measure::{Interval, Label, LabelId, Sample, SpanContext, Status, sample::RequestOutcome};
 use plan::rng::mix;
 use record::Run;
 
@@ -106,19 +106,7 @@ impl IntervalExporter for SpanExporter {
             run.labels.extend(new.map(|label| (label.id, label)));
         }
         self.pending += 1;
-        let failed = exported.interval.failed_traces.iter();
-        let chosen = failed.chain(&exported.interval.slowest);
-        let mut known: Vec<SpanContext> = Vec::new();
-        for sample in chosen {
-            let Some(trace) = sample.trace.filter(|trace| !known.contains(trace)) else {
-                continue;
-            };
-            if known.len() == IN_INTERVAL {
-                break;
-            }
-            known.push(trace);
-            self.waiting.push_back(*sample);
-        }
+        self.waiting.extend(chosen(&exported.interval));
         let dropped = self.waiting.len().saturating_sub(WAITING);
         self.waiting.drain(..dropped);
         self.export().map_err(|failure| failure.reason)
@@ -132,6 +120,21 @@ impl IntervalExporter for SpanExporter {
         })?;
         Ok(delivered)
     }
+}
+
+/// Returns the requests of an interval that have spans: failed ones, and the slowest.
+fn chosen(interval: &Interval) -> Vec<Sample> {
+    let mut slowest: Vec<&Sample> = interval.slowest.iter().collect();
+    slowest.sort_by_key(|sample| std::cmp::Reverse(sample.response_ns()));
+    let failed = interval.failed_traces.iter().take(IN_INTERVAL / 2);
+    let mut chosen: Vec<Sample> = Vec::new();
+    for sample in failed.chain(slowest) {
+        let is_new = chosen.iter().all(|known| known.trace != sample.trace);
+        if is_new && chosen.len() < IN_INTERVAL {
+            chosen.push(*sample);
+        }
+    }
+    chosen
 }
 
 /// Returns an `ExportTraceServiceRequest`.

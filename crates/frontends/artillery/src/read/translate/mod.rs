@@ -236,6 +236,7 @@ fn artillery_http() -> Http {
         cookies: http::cookie_rules(),
         dialect: script::js::NODE,
         trace_context: None,
+        trace_url: None,
         takes_any_encoding: true,
         cookie_jar: true,
     }
