@@ -216,7 +216,8 @@ impl Compiled {
             (_, Load::Several { workloads }) if !self.load.is_paced() => {
                 // Users of small closed workloads could leave workers without any.
                 let has_arrivals = workloads.iter().any(plan::Workload::is_open);
-                let users: u32 = workloads.iter().map(plan::Workload::users).sum();
+                let users = workloads.iter().map(plan::Workload::users);
+                let users = users.fold(0, u32::saturating_add);
                 match has_arrivals {
                     true => workers,
                     false => workers.min(users as usize),

@@ -41,7 +41,7 @@ pub(crate) fn forbidden_parts(plan: &Plan) -> Vec<String> {
     );
     forbid(
         matches!(plan.load, Load::Several { .. }),
-        "several loads on one timeline cannot run from here: use one load",
+        "`workloads` cannot run from here: use one `load`",
     );
     let runs_command =
         |source: &plan::server::MetricSource| matches!(source.place, MetricLocation::Command(_));

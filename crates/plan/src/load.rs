@@ -33,7 +33,7 @@ pub enum Load {
     },
     /// Several loads on one timeline, each with its own start.
     Several {
-        /// The loads, in the order in which they start.
+        /// The loads, in the order of the test file.
         workloads: Vec<Workload>,
     },
     /// A single iteration, to try out a plan.

@@ -183,6 +183,7 @@ fn workload_facts(plan: &Plan, seed: u64) -> Vec<WorkloadFacts> {
             // The tool counts the iterations of a workload under the name of the workload.
             scenarios.push(workload.name.clone());
         }
+        let (constant_ns, idle_ns) = constant_phases(workload);
         WorkloadFacts {
             name: workload.name.clone(),
             model: match workload.is_open() {
@@ -195,38 +196,56 @@ fn workload_facts(plan: &Plan, seed: u64) -> Vec<WorkloadFacts> {
             planned: plan.planned_of_workload(index, seed),
             users: (!workload.is_open()).then(|| workload.users()),
             scenarios,
-            constant_ns: constant_phases(workload),
+            constant_ns,
+            idle_ns,
         }
     };
+    if matches!(plan.work, plan::Work::External(_)) && plan.workloads().len() == 1 {
+        // The tool describes every load as workloads.
+        return Vec::new();
+    }
     plan.workloads().iter().enumerate().map(facts).collect()
 }
 
-/// Returns the start and end of each phase in which the load of a workload is constant, in
-/// nanoseconds from the start of the run.
-fn constant_phases(workload: &Workload) -> Vec<(u64, u64)> {
-    let phases: Vec<(u64, bool)> = match &workload.load {
+/// Start and end of phases, in nanoseconds from the start of the run.
+type Spans = Vec<(u64, u64)>;
+
+/// Returns each phase in which the load of a workload is constant, and those of them without load.
+fn constant_phases(workload: &Workload) -> (Spans, Spans) {
+    // Duration, whether the load is constant, and whether there is none.
+    let phases: Vec<(u64, bool, bool)> = match &workload.load {
         Load::Open { phases, .. } => {
             let phases = phases.iter();
-            let is_pause = |phase: &plan::Phase| phase.shape == plan::Shape::Pause;
-            phases
-                .map(|one| (one.duration_ns, one.is_constant() || is_pause(one)))
-                .collect()
+            let facts = |phase: &plan::Phase| {
+                let is_pause = phase.shape == plan::Shape::Pause;
+                let is_constant = phase.is_constant() || is_pause;
+                (phase.duration_ns, is_constant, is_pause)
+            };
+            phases.map(facts).collect()
         }
         load => {
             let phases = load.user_phases().unwrap_or_default();
             let phases = phases.iter();
             phases
-                .map(|one| (one.duration_ns, one.from == one.to))
+                .map(|one| {
+                    (
+                        one.duration_ns,
+                        one.from == one.to,
+                        one.from == 0 && one.to == 0,
+                    )
+                })
                 .collect()
         }
     };
     let mut end_ns = workload.starts_ns;
-    let spans = phases.into_iter().filter_map(|(duration_ns, is_constant)| {
-        let start_ns = end_ns;
-        end_ns = start_ns.saturating_add(duration_ns);
-        is_constant.then_some((start_ns, end_ns))
-    });
-    spans.collect()
+    let (mut constant, mut idle) = (Spans::new(), Spans::new());
+    for (duration_ns, is_constant, is_idle) in phases {
+        let span = (end_ns, end_ns.saturating_add(duration_ns));
+        end_ns = span.1;
+        constant.extend(is_constant.then_some(span));
+        idle.extend(is_idle.then_some(span));
+    }
+    (constant, idle)
 }
 
 fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {

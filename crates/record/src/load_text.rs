@@ -57,7 +57,11 @@ fn cut(plan: &Plan) -> String {
 fn of_work(plan: &Plan) -> String {
     match &plan.load {
         Load::Once => "one iteration".into(),
-        Load::Several { workloads } => of_workloads(workloads),
+        Load::Several { workloads } => {
+            let has_arrivals = workloads.iter().any(Workload::is_open);
+            let pool = has_arrivals.then(|| of_pool(plan));
+            of_workloads(workloads, &pool.unwrap_or_default())
+        }
         Load::Closed { phases, .. } if !phases.is_empty() => {
             let text = in_turn(phases.iter().map(of_users), plan.load.end_ns());
             format!("closed loop, {text}: each user sees a stall only once")
@@ -86,18 +90,24 @@ fn of_work(plan: &Plan) -> String {
                 "open, {}",
                 in_turn(phases.iter().map(of_phase), plan.load.end_ns())
             );
-            if let PoolPolicy::Shared(connections) = plan.http.pool {
-                text.push_str(&format!(
-                    ", at most {} connections",
-                    units::count(u64::from(connections))
-                ));
-            }
+            text.push_str(&of_pool(plan));
             text
         }
     }
 }
 
-fn of_workloads(workloads: &[Workload]) -> String {
+/// Describes connections that arrivals share.
+fn of_pool(plan: &Plan) -> String {
+    match plan.http.pool {
+        PoolPolicy::Shared(connections) => {
+            let connections = units::count(u64::from(connections));
+            format!(", at most {connections} connections")
+        }
+        PoolPolicy::PerUser => String::new(),
+    }
+}
+
+fn of_workloads(workloads: &[Workload], pool: &str) -> String {
     let model = match workloads.iter().filter(|one| one.is_open()).count() {
         0 => "closed loop, ",
         open if open == workloads.len() => "open, ",
@@ -119,7 +129,7 @@ fn of_workloads(workloads: &[Workload]) -> String {
         "open, " => "",
         _ => ": each user of a closed loop sees a stall only once",
     };
-    format!("{model}{}{rest}{stall}", texts.join("; "))
+    format!("{model}{}{rest}{pool}{stall}", texts.join("; "))
 }
 
 /// Describes a workload in the words of its tool, or from its load.

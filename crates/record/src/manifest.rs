@@ -146,6 +146,9 @@ pub struct WorkloadFacts {
     /// Start and end of each phase in which its load is constant, in nanoseconds from the start of
     /// the run.
     pub constant_ns: Vec<(u64, u64)>,
+    /// Start and end of each of these phases without load: a pause, or no users.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle_ns: Vec<(u64, u64)>,
 }
 
 impl LoadFacts {

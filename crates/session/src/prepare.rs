@@ -392,7 +392,7 @@ impl Ready {
 
 /// Returns the number of connections that a user may have at a time: one for requests, each
 /// WebSocket connection, and those of a Socket.IO session, which polls on two.
-fn connections_of_user(plan: &Plan) -> u64 {
+fn connections_of_user<'s>(scenarios: impl IntoIterator<Item = &'s plan::Scenario>) -> u64 {
     let of_scenario = |scenario: &plan::Scenario| {
         let requests = scenario.requests();
         let (sockets, others): (Vec<_>, Vec<_>) =
@@ -407,20 +407,26 @@ fn connections_of_user(plan: &Plan) -> u64 {
         let of_sessions = if sessions.is_empty() { 0 } else { 3 };
         names.len() as u64 + of_sessions + u64::from(!others.is_empty())
     };
-    let of_scenarios = plan.scenarios().iter().map(of_scenario);
+    let of_scenarios = scenarios.into_iter().map(of_scenario);
     of_scenarios.max().unwrap_or(1).max(1)
 }
 
 /// Returns an error if there are too few file descriptors for the plan.
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
-        (_, plan::Load::Closed { users, .. }) => u64::from(*users) * connections_of_user(plan),
+        (_, plan::Load::Closed { users, .. }) => {
+            u64::from(*users) * connections_of_user(plan.scenarios())
+        }
         // Front ends with workloads of their own open connections by their own rules.
         (plan::PoolPolicy::PerUser, plan::Load::Several { workloads })
             if matches!(plan.work, plan::Work::Scenarios(_)) =>
         {
-            let users = workloads.iter().map(|one| u64::from(one.users()));
-            users.sum::<u64>() * connections_of_user(plan)
+            let of_workload = |one: &plan::Workload| {
+                let own = one.scenarios.iter();
+                let own = own.filter_map(|index| plan.scenarios().get(*index));
+                u64::from(one.users()) * connections_of_user(own)
+            };
+            workloads.iter().map(of_workload).sum()
         }
         // The limit of a pool is a maximum, which low rates never reach.
         (plan::PoolPolicy::Shared(n), _)

@@ -165,8 +165,8 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
         record::units::count(there_are)
     );
     // A user's own connections close when the iteration ends, while shared connections stay open.
-    let closing = match (plan.http.pool, &plan.load) {
-        (PoolPolicy::PerUser, plan::Load::Open { .. }) => arrivals * (KEPT_NS / SECOND) as f64,
+    let closing = match plan.http.pool {
+        PoolPolicy::PerUser if plan.load.has_arrivals() => arrivals * (KEPT_NS / SECOND) as f64,
         _ => 0.0,
     };
     let needed = closing + connections.unwrap_or(0.0);

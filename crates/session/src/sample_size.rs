@@ -54,6 +54,10 @@ fn planned(profile: &Profile, criterion: &Criterion, span: SpanFilter) -> Option
     if criterion.steady || !profile.is_known {
         return None;
     }
+    if !profile.workloads.is_empty() {
+        // Only the arrivals of all workloads together are known, not what each of them requests.
+        return None;
+    }
     let phase = |name: &String| profile.phases.iter().find(|phase| phase.name == *name);
     let (arrivals, requests, length_ns) = match &criterion.phase {
         Some(name) => {

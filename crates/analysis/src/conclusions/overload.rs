@@ -32,7 +32,8 @@ pub(super) enum Overloaded<'a> {
 }
 
 pub(super) fn falls_behind(summary: &Summary) -> Option<Overloaded<'_>> {
-    if summary.run.model != Model::Open || summary.is_generators() {
+    let has_arrivals = matches!(summary.run.model, Model::Open | Model::Mixed);
+    if !has_arrivals || summary.is_generators() {
         return None;
     }
     if let Some(peak) = peak(summary) {

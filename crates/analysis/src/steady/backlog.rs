@@ -30,7 +30,9 @@ pub(super) fn overload(
     within: &[&Moment],
     kind: TimeKind,
 ) -> Option<SteadyState> {
-    if run.manifest.load.model != Model::Open || within.len() < FOR_A_BACKLOG {
+    // Users of a closed loop never arrive faster than they are answered.
+    let has_arrivals = matches!(run.manifest.load.model, Model::Open | Model::Mixed);
+    if !has_arrivals || within.len() < FOR_A_BACKLOG {
         return None;
     }
     let (arrived, completed): (Vec<f64>, Vec<f64>) =

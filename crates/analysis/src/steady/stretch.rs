@@ -86,12 +86,13 @@ fn constant_mixes(workloads: &[WorkloadFacts], end_ns: u64) -> Vec<Segment> {
     let segment = |pair: &[u64]| {
         let (from_ns, to_ns) = (pair[0], pair[1]);
         let runs = |one: &&WorkloadFacts| one.start_ns <= from_ns && to_ns <= one.end_ns;
-        let is_constant = |one: &WorkloadFacts| {
-            let mut spans = one.constant_ns.iter();
+        let is_within = |spans: &[(u64, u64)]| {
+            let mut spans = spans.iter();
             spans.any(|(from, to)| *from <= from_ns && to_ns <= *to)
         };
-        let mut running = workloads.iter().filter(runs).peekable();
-        let is_steady = running.peek().is_some() && running.all(is_constant);
+        let mut running = workloads.iter().filter(runs);
+        let has_load = running.clone().any(|one| !is_within(&one.idle_ns));
+        let is_steady = has_load && running.all(|one| is_within(&one.constant_ns));
         is_steady.then_some(Segment {
             phase: None,
             from_ns,
@@ -173,6 +174,7 @@ mod tests {
             users: None,
             scenarios: Vec::new(),
             constant_ns: constant_ns.to_vec(),
+            idle_ns: Vec::new(),
         }
     }
 
@@ -183,5 +185,19 @@ mod tests {
         let spans = constant_mixes(&workloads, 100);
         let spans: Vec<(u64, u64)> = spans.iter().map(|one| (one.from_ns, one.to_ns)).collect();
         assert_eq!(spans, [(20, 30), (30, 60), (60, 90)]);
+    }
+
+    #[test]
+    fn pauses_are_no_load() {
+        let mut pausing = workload(0, 90, &[(0, 30), (30, 60), (60, 90)]);
+        pausing.idle_ns = vec![(30, 60)];
+        let spans = |workloads: &[WorkloadFacts]| -> Vec<(u64, u64)> {
+            let spans = constant_mixes(workloads, 90);
+            spans.iter().map(|one| (one.from_ns, one.to_ns)).collect()
+        };
+        assert_eq!(spans(&[pausing.clone()]), [(0, 30), (60, 90)]);
+        // Another workload keeps running.
+        let other = workload(0, 90, &[(0, 90)]);
+        assert_eq!(spans(&[pausing, other]), [(0, 30), (30, 60), (60, 90)]);
     }
 }

@@ -231,7 +231,9 @@ async fn closed(env: &Rc<Env>, index: usize, users: u32, phases: &[UserPhase]) {
         until_ns: end_ns,
     };
     let mut stays: Vec<(ActivePeriod, u32, Rc<Cell<u64>>)> = Vec::new();
-    for user in (0..users).filter(|user| share.has(u64::from(*user))) {
+    // Workloads with one user each must not all run on the first worker.
+    let is_own = |user: &u32| share.has(u64::from(*user) + index as u64);
+    for user in (0..users).filter(is_own) {
         let own = if phases.is_empty() {
             vec![whole]
         } else {
