@@ -200,10 +200,6 @@ fn workload_facts(plan: &Plan, seed: u64) -> Vec<WorkloadFacts> {
             idle_ns,
         }
     };
-    if matches!(plan.work, plan::Work::External(_)) && plan.workloads().len() == 1 {
-        // The tool describes every load as workloads.
-        return Vec::new();
-    }
     plan.workloads().iter().enumerate().map(facts).collect()
 }
 

@@ -84,7 +84,9 @@ pub(super) fn rows(
         ScenarioRow {
             id,
             name: name.to_owned(),
-            workload: workload.map(|(_, facts)| facts.name.clone()),
+            workload: workload
+                .filter(|_| run.manifest.load.workloads.len() > 1)
+                .map(|(_, facts)| facts.name.clone()),
             share: share_of(weight, total).filter(|_| known),
             planned,
             planned_per_hour: asked.map(|rate| rate * HOUR_S),

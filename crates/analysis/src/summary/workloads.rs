@@ -53,7 +53,9 @@ pub(super) fn rows(
             failed: own().map(|row| row.failed).sum(),
         }
     };
-    load.workloads.iter().map(row).collect()
+    // One workload is the load, which the summary describes.
+    let several = load.workloads.iter().filter(|_| load.workloads.len() > 1);
+    several.map(row).collect()
 }
 
 /// Returns the planned arrivals of a workload that were due before the run ended. `None` if the
