@@ -48,8 +48,9 @@ def by_name(rows: list[dict]) -> dict[str, dict]:
     return {row["name"]: row for row in rows}
 
 
-def test_each_workload_follows_its_own_schedule(loadline) -> None:
-    run, summary = run_plan(loadline, MIX)
+@pytest.mark.parametrize("workers", ["1", "3"])
+def test_each_workload_follows_its_own_schedule(loadline, workers) -> None:
+    run, summary = run_plan(loadline, MIX, "--workers", workers)
     arrivals = summary["arrivals"]
     assert (arrivals["planned"], arrivals["started"], arrivals["adds_up"]) == (64, 64, True)
     assert arrivals["completed"] == 64
