@@ -150,13 +150,7 @@ fn changes(campaign: &Campaign, metrics: &[String]) -> Option<SheetTable> {
 
 /// Formats a change with its range over the instances, as in `+0.11 (+0.1 to +0.12)`.
 fn change_text(change: &ServerChange) -> String {
-    let signed = |value: f64| {
-        // A change from 10 % to 20 % is not one of 10 %.
-        let unit = if change.unit == "%" {
-            "percentage points"
-        } else {
-            &change.unit
-        };
+    let signed = |value: f64, unit: &str| {
         let text = units::figure(value.abs(), unit);
         let is_zero = text == units::figure(0.0, unit);
         match (is_zero, value < 0.0) {
@@ -165,11 +159,20 @@ fn change_text(change: &ServerChange) -> String {
             (false, false) => format!("+{text}"),
         }
     };
+    // A change from 10 % to 20 % is not one of 10 %.
+    let (unit, unit_of_range) = match change.unit.as_str() {
+        "%" => ("percentage points", ""),
+        unit => (unit, unit),
+    };
+    let mean = signed(change.mean, unit);
     if change.instances == 1 {
-        return signed(change.mean);
+        return mean;
     }
-    let (min, max) = (signed(change.min), signed(change.max));
-    format!("{} ({min} to {max})", signed(change.mean))
+    let (min, max) = (
+        signed(change.min, unit_of_range),
+        signed(change.max, unit_of_range),
+    );
+    format!("{mean} ({min} to {max})")
 }
 
 /// Returns the mean of all instances and their range, as in `20.4 (12 to 26)`.

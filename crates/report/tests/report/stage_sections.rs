@@ -127,7 +127,8 @@ fn changes_are_against_the_first_stage_on_the_same_service() {
     let paper = plain(&report::campaign::sheet(&campaign, &[]).markdown);
     let row = "| Change | whole against half | after against half | | -----";
     assert!(paper.contains(row), "{paper}");
-    let row = "| vm.cpu | +10.5 % (+10 % to +11 %) | −5.5 % (−6 % to −5 %) |";
+    let row =
+        "| vm.cpu | +10.5 percentage points (+10 to +11) | −5.5 percentage points (−6 to −5) |";
     assert!(paper.contains(row), "{paper}");
 }
 

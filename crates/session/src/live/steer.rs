@@ -48,7 +48,9 @@ impl Steering {
             None if plan.load == Load::Once => {
                 "this test is a single iteration, without a rate or a number of users".to_owned()
             }
-            None if matches!(plan.work, plan::Work::Scenarios(_)) => {
+            None if !plan.workloads().is_empty()
+                && matches!(plan.work, plan::Work::Scenarios(_)) =>
+            {
                 "this plan has `workloads`, whose loads cannot be changed here".to_owned()
             }
             None => "an external tool controls this load, so it cannot be changed here".to_owned(),
