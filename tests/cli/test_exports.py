@@ -76,7 +76,7 @@ def test_unwritable_export_changes_only_the_exit_code(loadline, start_lab):
     [
         (
             ["--export", "html=a"],
-            "--export 'html=a': unknown format, use junit=FILE, csv=FILE, prometheus, remote-write=URL, statsd=URL or otlp=URL",
+            "--export 'html=a': unknown format, use junit=FILE, csv=FILE, prometheus, remote-write=URL, statsd=URL, otlp=URL or ",
         ),
         (["--export", "junit"], "--export 'junit': the file name is missing, use junit=FILE"),
         (["--export", "prometheus=here"], "--export 'prometheus=here': "),

@@ -78,7 +78,10 @@ def test_guides_are_short() -> None:
     assert max(lengths.values()) <= LONGEST, lengths
 
 
+# On a busy machine, the queue of the peak grows unevenly, and the criterion is not decided.
 @pytest.mark.long(seconds=30)
+@pytest.mark.alone
+@pytest.mark.paced
 def test_tutorial_on_reports_shows_what_it_says(loadline, start_lab) -> None:
     text = (DOCS / "tutorials/read-a-report.md").read_text()
     command = re.search(r"^\$ loadline lab (\S+) (.*) --port", text, re.MULTILINE)
