@@ -268,4 +268,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) $(TESTS) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist wheel-dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-h2 bench-ws bench-artillery bench-js bench-k6 bench-llm bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
+.PHONY: help lint build python wheel dist wheel-dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-h2 bench-ws bench-artillery bench-js bench-k6 bench-llm bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean

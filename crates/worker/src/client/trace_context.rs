@@ -84,7 +84,8 @@ impl RateSampling {
         let is_taken = state.before.is_some_and(|before| {
             let share = self.wanted / before.max(1) as f64;
             let is_below = share >= 1.0 || hash < (share * u64::MAX as f64) as u64;
-            is_below && (state.sampled as f64) < self.wanted.ceil()
+            // Rounded down, because the limits of all workers together must not exceed the rate.
+            is_below && (state.sampled as f64) < self.wanted.floor().max(1.0)
         });
         state.requests += 1;
         state.sampled += u64::from(is_taken);
@@ -223,6 +224,16 @@ mod tests {
         assert!(all.iter().all(|sampled| *sampled <= 10), "{all:?}");
         // The limit cuts about one of ten.
         assert!(all.iter().sum::<usize>() > 800, "{all:?}");
+    }
+
+    #[test]
+    fn workers_together_stay_below_the_rate() {
+        let workers: Vec<_> = (0..3).map(|worker| of_rate(10.0, worker, 3)).collect();
+        for second in 0..100 {
+            let times = (0..1000).map(|ms| (second * 1000 + ms) * MS);
+            let sampled = times.flat_map(|ns| workers.iter().filter_map(move |one| one.next(ns)));
+            assert!(sampled.count() <= 10, "{second}");
+        }
     }
 
     #[test]
