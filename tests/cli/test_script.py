@@ -167,7 +167,7 @@ def test_unknown_custom_metric_is_not_judged(loadline):
         done.stdout.split()
     )
     _, summary, _ = run_metrics(loadline, "report", "--check", "custom.items p95 < 5", code=5)
-    assert "`items` is not a histogram" in summary["criteria"][0]["reason"]
+    assert "`items` has no values" in summary["criteria"][0]["reason"]
 
 
 def test_too_many_names_are_counted_together(loadline):

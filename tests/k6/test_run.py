@@ -159,6 +159,45 @@ def test_a_crossed_threshold_ends_with_99(k6):
     assert "thresholds on metrics 'hits, size' have been crossed" in done.stderr
 
 
+REPORTED = """
+import { Counter, Gauge, Rate, Trend } from 'k6/metrics';
+const [orders, level, paid, size] = [new Counter('orders'), new Gauge('level'), new Rate('paid'), new Trend('size')];
+export const options = { iterations: 4, thresholds: { checks: ['rate>0.9'], 'size{kind:a}': ['max<=3', 'min>5'] } };
+export default function () {
+  const response = http.get(`${__ENV.BASE}/a`);
+  orders.add(0.5);
+  level.add(exec.scenario.iterationInTest);
+  paid.add(exec.scenario.iterationInTest === 0);
+  size.add(exec.scenario.iterationInTest, { kind: 'a' });
+  check(response, { 'is 200': (r) => r.status === 200 });
+  group('basket', () => check(response, { 'is empty': (r) => r.body.length > 99 }));
+}
+"""
+
+
+def test_reports_show_thresholds_checks_and_metrics_of_the_script(k6, loadline):
+    k6(REPORTED, code=99)
+    summary = loadline.summary()
+    found = {(row["kind"], row["name"]): (row["count"], row.get("values")) for row in summary["custom"]}
+    assert found[("counter", "orders")] == (2, None)
+    assert found[("gauge", "level")] == (4, {"min": 0, "mean": 1.5, "max": 3})
+    assert found[("share", "paid")] == (4, {"share": 0.25})
+    assert found[("histogram", "size")][1]["p50"] == pytest.approx(1, rel=0.001)
+    assert found[("check", "is 200")] == (4, {"share": 1})
+    assert found[("check", "basket::is empty")] == (4, {"share": 0})
+    criteria = {row["text"]: (row["judgement"], row["measured"]) for row in summary["criteria"]}
+    assert criteria == {
+        "checks rate>0.9": ("FAIL", "rate=50.00%"),
+        "size{kind:a} max<=3": ("PASS", "max=3"),
+        "size{kind:a} min>5": ("FAIL", "min=0"),
+    }
+    text = (loadline.folder / ".loadline/runs/last/report.md").read_text()
+    assert re.search(r"basket::is empty +\| check +\| +4 \|", text)
+    # A report that is made again has the same criteria.
+    assert loadline("report", "last").returncode == 0
+    assert loadline.summary()["criteria"] == summary["criteria"]
+
+
 def test_a_threshold_can_stop_the_run(k6):
     script = """
 export const options = { vus: 1, duration: '60s', thresholds: { checks: [{ threshold: 'rate>0.5', abortOnFail: true }] } };

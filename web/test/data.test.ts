@@ -106,10 +106,18 @@ describe("drawings", () => {
       { name: "orders", kind: "histogram", count: counts, p50: sizes, p95: sizes },
       { name: "lost carts", kind: "error", count: counts },
       { name: "never", kind: "counter", count: none },
+      { name: "status is 200", kind: "check", count: counts, mean: sizes },
+      { name: "queue", kind: "gauge", count: counts, mean: sizes },
     ];
     const shown = drawable(run).map(keyOf);
-    expect(shown).toEqual(["counter orders", "histogram orders", "error lost carts"]);
-    const [counter, histogram, error] = shown.map((key) => customMetric(run, key));
+    expect(shown).toEqual([
+      "counter orders",
+      "histogram orders",
+      "error lost carts",
+      "check status is 200",
+      "gauge queue",
+    ]);
+    const [counter, histogram, error, check, gauge] = shown.map((key) => customMetric(run, key));
     expect(counter?.unit).toBe("rate");
     expect(counter?.lines.map((line) => line.column)).toEqual([perSecond(run, counts)]);
     expect(histogram?.lines.map((line) => [line.name, line.column])).toEqual([
@@ -118,6 +126,8 @@ describe("drawings", () => {
     ]);
     expect(histogram?.log).toBeUndefined();
     expect(error?.lines[0]?.colour).toBe("red");
+    expect([check?.unit, check?.lines[0]?.name, gauge?.unit]).toEqual(["share", "share", "number"]);
+    expect(gauge?.lines[0]?.column).toEqual(sizes);
     expect(customMetric(run, "counter never")).toBeNull();
     run.series.custom = undefined;
     expect(drawable(run)).toEqual([]);

@@ -72,7 +72,8 @@ impl Observer for Progress {
             OutputLine::Error(_)
             | OutputLine::Secret(_)
             | OutputLine::Remark(_)
-            | OutputLine::Negotiated { .. } => {}
+            | OutputLine::Negotiated { .. }
+            | OutputLine::Threshold(_) => {}
         }
     }
 }

@@ -390,7 +390,8 @@ impl Observer for Relay {
             OutputLine::Error(_)
             | OutputLine::Secret(_)
             | OutputLine::Step(_)
-            | OutputLine::Negotiated { .. } => return,
+            | OutputLine::Negotiated { .. }
+            | OutputLine::Threshold(_) => return,
         };
         let text = text.clone();
         self.0.say(ToConductor::Line { sort, text });

@@ -51,6 +51,14 @@ pub enum Contains {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MetricId(pub u32);
 
+impl MetricId {
+    /// Whether the metric is k6's own, not one that the script declares.
+    #[must_use]
+    pub const fn is_built_in(self) -> bool {
+        (self.0 as usize) < BUILT_IN.len()
+    }
+}
+
 /// Definition of a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metric {

@@ -1,4 +1,4 @@
-//! Custom metrics: counters, histograms, rates and errors that a test's own script reports by name.
+//! Custom metrics: counters, histograms and other figures that a test's own script reports by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,15 +24,24 @@ pub enum CustomKind {
     Rate,
     /// A number of errors that did not end the virtual user.
     Error,
+    /// A level, with each of its values.
+    Gauge,
+    /// A share of events: each is 1 or 0.
+    Share,
+    /// A check of a script: the share of its evaluations that were met.
+    Check,
 }
 
 impl CustomKind {
     /// All types.
-    pub const ALL: [CustomKind; 4] = [
+    pub const ALL: [CustomKind; 7] = [
         CustomKind::Counter,
         CustomKind::Histogram,
         CustomKind::Rate,
         CustomKind::Error,
+        CustomKind::Gauge,
+        CustomKind::Share,
+        CustomKind::Check,
     ];
 
     /// Returns the name in records and summaries.
@@ -43,6 +52,20 @@ impl CustomKind {
             CustomKind::Histogram => "histogram",
             CustomKind::Rate => "rate",
             CustomKind::Error => "error",
+            CustomKind::Gauge => "gauge",
+            CustomKind::Share => "share",
+            CustomKind::Check => "check",
+        }
+    }
+
+    /// Whether each event has a value, so that there is a distribution of them.
+    #[must_use]
+    pub fn has_values(self) -> bool {
+        match self {
+            CustomKind::Histogram | CustomKind::Gauge | CustomKind::Share | CustomKind::Check => {
+                true
+            }
+            CustomKind::Counter | CustomKind::Rate | CustomKind::Error => false,
         }
     }
 
@@ -78,7 +101,8 @@ impl NameLimit {
 #[derive(Debug, Default)]
 pub struct CustomRecorder {
     names: NameLimit,
-    interval: CustomMetrics,
+    /// Metrics of the interval, by type in the order of [`CustomKind::ALL`].
+    interval: [BTreeMap<String, CustomMetric>; CustomKind::ALL.len()],
 }
 
 impl CustomRecorder {
@@ -86,27 +110,46 @@ impl CustomRecorder {
     #[inline]
     pub fn event(&mut self, event: &Event<'_>) {
         match *event {
-            Event::Count { name, n } => self.metric(CustomKind::Counter, name).count += n,
-            Event::Rate { name } => self.metric(CustomKind::Rate, name).count += 1,
-            Event::Remark { name } => self.metric(CustomKind::Error, name).count += 1,
-            Event::Value { name, value } => {
-                let metric = self.metric(CustomKind::Histogram, name);
-                metric.count += 1;
-                metric.values.record(value);
-            }
+            Event::Count { name, n } => self.count(CustomKind::Counter, name, n),
+            Event::Rate { name } => self.count(CustomKind::Rate, name, 1),
+            Event::Remark { name } => self.count(CustomKind::Error, name, 1),
+            Event::Value { name, value } => self.value(CustomKind::Histogram, name, value),
+            Event::Observed { kind, name, value } => self.value(kind, name, value),
             _ => {}
         }
     }
 
-    fn metric(&mut self, kind: CustomKind, name: &str) -> &mut CustomMetric {
+    fn value(&mut self, kind: CustomKind, name: &str, value: f64) {
+        self.change(kind, name, |metric| {
+            metric.count += 1;
+            metric.values.record(value);
+        });
+    }
+
+    fn count(&mut self, kind: CustomKind, name: &str, n: u64) {
+        self.change(kind, name, |metric| metric.count += n);
+    }
+
+    fn change(&mut self, kind: CustomKind, name: &str, change: impl FnOnce(&mut CustomMetric)) {
+        let interval = &mut self.interval[kind as usize];
+        // A name of this interval is not copied.
+        if let Some(known) = interval.get_mut(name) {
+            return change(known);
+        }
         let name: String = name.chars().take(LONGEST_NAME).collect();
         let name = self.names.limited(kind, &name);
-        self.interval.metrics.entry((kind, name)).or_default()
+        change(interval.entry(name).or_default());
     }
 
     /// Returns the metrics counted since the last call.
     pub fn take(&mut self) -> CustomMetrics {
-        std::mem::take(&mut self.interval)
+        let mut all = CustomMetrics::default();
+        for (kind, metrics) in CustomKind::ALL.into_iter().zip(&mut self.interval) {
+            let metrics = std::mem::take(metrics).into_iter();
+            all.metrics
+                .extend(metrics.map(|(name, metric)| ((kind, name), metric)));
+        }
+        all
     }
 }
 
@@ -122,7 +165,7 @@ pub struct CustomMetrics {
 pub struct CustomMetric {
     /// Sum of a counter, or number of values, events or errors.
     pub count: u64,
-    /// Values of a histogram. Empty for other types.
+    /// Values of the events. Empty for counters, rates and errors.
     pub values: ValueHistogram,
 }
 

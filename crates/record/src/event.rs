@@ -1,7 +1,7 @@
 //! `events.jsonl`: phases, warnings, first errors, and the reason for an early end.
 
 use measure::{
-    LabelId, NegotiatedVersion, Sample, SpanContext, Status, interval::FirstSeen,
+    LabelId, NegotiatedVersion, Sample, ScriptThreshold, SpanContext, Status, interval::FirstSeen,
     sample::RequestOutcome,
 };
 use schemars::JsonSchema;
@@ -26,6 +26,8 @@ pub struct Event {
     pub negotiated: Option<NegotiatedVersion>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<TracedRequest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<ScriptThreshold>,
 }
 
 impl Event {
@@ -41,6 +43,7 @@ impl Event {
             lost: None,
             negotiated: None,
             request: None,
+            threshold: None,
         }
     }
 
@@ -62,6 +65,9 @@ impl Event {
         }
         if let Some(negotiated) = &mut event.negotiated {
             negotiated.origin = redactor.text(&negotiated.origin);
+        }
+        if let Some(threshold) = &mut event.threshold {
+            threshold.text = redactor.text(&threshold.text);
         }
         if let Some(error) = &mut event.error {
             error.reason = redactor.text(&error.reason);
@@ -93,6 +99,8 @@ pub enum EventKind {
     Unmeasured,
     /// A traced request was among the slowest of its label.
     SlowRequest,
+    /// The result of a threshold of the test's script.
+    Threshold,
     #[serde(other)]
     Note,
 }

@@ -1,6 +1,6 @@
 //! Custom metrics: columns of the report's table, and lines for the terminal.
 
-use analysis::summary::CustomRow;
+use analysis::summary::{CustomRow, SHARE};
 use record::units;
 
 /// Statistics that always have a column.
@@ -25,6 +25,7 @@ pub fn names(rows: &[CustomRow]) -> Vec<String> {
     );
     let place = |name: &String| -> f64 {
         match name.as_str() {
+            SHARE => -3.0,
             "min" => -2.0,
             "mean" => -1.0,
             "max" => 1000.0,
@@ -39,7 +40,11 @@ pub fn names(rows: &[CustomRow]) -> Vec<String> {
 /// Formats a statistic, with a mark if a criterion judges it. `None` if the row does not have it.
 pub fn figure(row: &CustomRow, name: &str) -> Option<String> {
     let value = row.values.as_ref()?.get(name)?;
-    Some(units::figure(*value, "") + mark(row, &format!("values/{name}")))
+    let text = match name {
+        SHARE => units::share(*value),
+        _ => units::figure(*value, ""),
+    };
+    Some(text + mark(row, &format!("values/{name}")))
 }
 
 pub fn count(row: &CustomRow) -> String {

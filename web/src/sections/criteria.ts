@@ -42,6 +42,8 @@ function listing(page: Page): Child {
 
 function row(judged: Judged, index: number): Child[] {
   const first = judged.first_violation_ns;
+  // Thresholds of a script have no value, and are judged at the end only.
+  const none = judged.value === null ? NONE : "never";
   return [
     String(index + 1),
     h(
@@ -54,6 +56,6 @@ function row(judged: Judged, index: number): Child[] {
     judged.measured ?? NONE,
     judged.margin === null ? NONE : margin(judged.margin, judged.value),
     judged.margin === null ? null : fullMargin(judged.margin),
-    first === null ? "never" : `at ${duration(Math.round(first / 1e8) * 1e8)}`,
+    first === null ? none : `at ${duration(Math.round(first / 1e8) * 1e8)}`,
   ];
 }

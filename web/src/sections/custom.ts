@@ -6,12 +6,12 @@ import { customMetric, drawable, keyOf } from "../data/custom";
 import { type Child, h } from "../dom/el";
 import { table } from "../dom/table";
 import { NONE } from "../text/figures";
-import { count, plain, rate } from "../text/units";
+import { count, plain, rate, share } from "../text/units";
 import type { CustomRow, CustomSeries, Page } from "../types";
 import { muted, type Section, section } from "./section";
 
 const MEANING =
-  "Counts of a counter are sums, the other counts are numbers of values, events or errors. The script determines the unit of the values.";
+  "Counts of a counter are sums, the other counts are numbers of values, events, errors or evaluations. The script determines the unit of the values.";
 
 /** Charts that are always shown. */
 const FIRST = 12;
@@ -89,7 +89,7 @@ class CustomCharts {
 function cells(row: CustomRow, names: string[]): Child[] {
   const value = (name: string) => {
     const own = row.values?.[name];
-    return own === undefined ? NONE : marked(row, `values/${name}`, plain(own));
+    return own === undefined ? NONE : marked(row, `values/${name}`, name === "share" ? share(own) : plain(own));
   };
   return [
     row.name,
@@ -107,7 +107,7 @@ function marked(row: CustomRow, path: string, text: string): Child {
 
 /** Statistics that any row has, percentiles in ascending order. */
 function statistics(rows: CustomRow[]): string[] {
-  const ends: Record<string, number> = { min: -2, mean: -1, max: 1000 };
+  const ends: Record<string, number> = { share: -3, min: -2, mean: -1, max: 1000 };
   const place = (name: string) => ends[name] ?? Number(name.slice(1));
   const names = new Set(rows.flatMap((row) => Object.keys(row.values ?? {})));
   return [...names].sort((a, b) => place(a) - place(b));

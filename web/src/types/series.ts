@@ -25,13 +25,15 @@ export interface Panel {
 /** A metric that the test's script reported, over time. */
 export interface CustomSeries {
   name: string;
-  /** `counter`, `histogram`, `rate` or `error`. */
+  /** `counter`, `histogram`, `rate`, `error`, `gauge`, `share` or `check`. */
   kind: string;
-  /** Sum of a counter, or number of values, events or errors. */
+  /** Sum of a counter, or number of values, events, errors or evaluations. */
   count: number[];
   /** Percentiles of a histogram; missing for other types. */
   p50?: Column;
   p95?: Column;
+  /** Means of a gauge, and shares of a share or a check; missing for other types. */
+  mean?: Column;
 }
 
 /** A metric that never changed. */

@@ -32,11 +32,11 @@ export interface DeliveryRow {
 /** A metric that the test's script reported. */
 export interface CustomRow {
   name: string;
-  kind: "counter" | "histogram" | "rate" | "error";
-  /** Sum of a counter, or number of values, events or errors. */
+  kind: "counter" | "histogram" | "rate" | "error" | "gauge" | "share" | "check";
+  /** Sum of a counter, or number of values, events, errors or evaluations. */
   count: number;
   per_second: number;
-  /** Statistics of a histogram, by name. */
+  /** Statistics by name; `share` is from 0 to 1. */
   values?: Record<string, number>;
   /** Figures that criteria judge, for example `values/p95`. */
   judged?: string[];

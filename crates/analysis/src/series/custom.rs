@@ -13,15 +13,18 @@ use crate::moments::Moment;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CustomSeries {
     pub name: String,
-    /// `counter`, `histogram`, `rate` or `error`.
+    /// `counter`, `histogram`, `rate`, `error`, `gauge`, `share` or `check`.
     pub kind: String,
-    /// Sum of a counter, or number of values, events or errors.
+    /// Sum of a counter, or number of values, events, errors or evaluations.
     pub count: Vec<u64>,
     /// Percentiles of a histogram. Empty for other types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub p50: FigureColumn,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub p95: FigureColumn,
+    /// Means of a gauge, and shares of a share or a check. Empty for other types.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mean: FigureColumn,
 }
 
 /// Returns the metrics in the order of the summary: by type and name.
@@ -46,6 +49,12 @@ pub fn build(run: &Run, moments: &[Cow<Moment>]) -> Vec<CustomSeries> {
                 .collect(),
             p50: quantiles(0.5),
             p95: quantiles(0.95),
+            mean: match kind {
+                CustomKind::Gauge | CustomKind::Share | CustomKind::Check => metrics()
+                    .map(|metric| metric.and_then(|metric| metric.values.mean()))
+                    .collect(),
+                _ => Vec::new(),
+            },
         }
     });
     series.collect()

@@ -17,20 +17,24 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CustomRow {
     pub name: String,
-    /// `counter`, `histogram`, `rate` or `error`.
+    /// `counter`, `histogram`, `rate`, `error`, `gauge`, `share` or `check`.
     pub kind: String,
-    /// Sum of a counter, or number of values, events or errors.
+    /// Sum of a counter, or number of values, events, errors or evaluations.
     pub count: u64,
     /// `count` divided by the run's elapsed time in seconds.
     pub per_second: f64,
-    /// Statistics of a histogram, by name: `min`, `mean`, `p50`, `p95`, `p99`, `max`, and every
-    /// percentile that a criterion judges. `None` for other types.
+    /// Statistics by name. Of a histogram: `min`, `mean`, `p50`, `p95`, `p99`, `max`, and every
+    /// percentile that a criterion judges. Of a gauge: `min`, `mean` and `max`. Of a share or a
+    /// check: `share`, from 0 to 1. `None` for other types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<BTreeMap<String, f64>>,
     /// Figures that criteria judge, for example `values/p95`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<String>,
 }
+
+/// Statistic of a share or a check.
+pub const SHARE: &str = "share";
 
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
@@ -42,8 +46,18 @@ pub(super) fn rows(run: &Run, elapsed_ns: u64) -> Vec<CustomRow> {
             kind: kind.name().to_owned(),
             count: metric.count,
             per_second: per_second(metric.count, elapsed_ns),
-            values: (*kind == CustomKind::Histogram)
-                .then(|| statistics(values, &judged_quantiles(run, name))),
+            values: match kind {
+                CustomKind::Histogram => Some(statistics(values, &judged_quantiles(run, name))),
+                CustomKind::Gauge => Some(levels(values)),
+                CustomKind::Share | CustomKind::Check => Some(
+                    values
+                        .mean()
+                        .map(|share| (SHARE.to_owned(), share))
+                        .into_iter()
+                        .collect(),
+                ),
+                CustomKind::Counter | CustomKind::Rate | CustomKind::Error => None,
+            },
             judged: Vec::new(),
         }
     };
@@ -53,10 +67,14 @@ pub(super) fn rows(run: &Run, elapsed_ns: u64) -> Vec<CustomRow> {
 fn statistics(values: &ValueHistogram, judged: &[f64]) -> BTreeMap<String, f64> {
     let quantiles = QUANTILES.iter().chain(judged);
     let quantiles = quantiles.filter_map(|q| Some((percentile_name(*q), values.quantile(*q)?)));
+    quantiles.chain(levels(values)).collect()
+}
+
+fn levels(values: &ValueHistogram) -> BTreeMap<String, f64> {
     let means = values.mean().map(|mean| ("mean".to_owned(), mean));
     let ends = [("min", values.min()), ("max", values.max())];
     let ends = ends.map(|(name, value)| (name.to_owned(), value));
-    quantiles.chain(means).chain(ends).collect()
+    means.into_iter().chain(ends).collect()
 }
 
 fn judged_quantiles(run: &Run, name: &str) -> Vec<f64> {

@@ -38,6 +38,12 @@ fn find<'a>(run: &'a Run, kinds: &[CustomKind], name: &str) -> Option<&'a Custom
     kinds.find_map(|kind| metrics.get(&(*kind, name.to_owned())))
 }
 
+const DISTRIBUTIONS: [CustomKind; 4] = [
+    CustomKind::Histogram,
+    CustomKind::Gauge,
+    CustomKind::Share,
+    CustomKind::Check,
+];
 const NUMBERS: [CustomKind; 3] = [CustomKind::Counter, CustomKind::Rate, CustomKind::Error];
 
 fn number(
@@ -47,8 +53,8 @@ fn number(
     elapsed_ns: u64,
 ) -> Result<Measured, String> {
     let Some(metric) = find(run, &NUMBERS, name) else {
-        return Err(match find(run, &[CustomKind::Histogram], name) {
-            Some(_) => format!("`{name}` is a histogram: add p95, mean or max after its name"),
+        return Err(match find(run, &DISTRIBUTIONS, name) {
+            Some(_) => format!("`{name}` has values: add p95, mean or max after its name"),
             None => missing(run, name),
         });
     };
@@ -69,9 +75,9 @@ fn number(
 }
 
 fn histogram(run: &Run, name: &str, stat: Stat, criterion: &Criterion) -> Result<Measured, String> {
-    let Some(metric) = find(run, &[CustomKind::Histogram], name) else {
+    let Some(metric) = find(run, &DISTRIBUTIONS, name) else {
         return Err(match find(run, &NUMBERS, name) {
-            Some(_) => format!("`{name}` is not a histogram: remove the statistic after its name"),
+            Some(_) => format!("`{name}` has no values: remove the statistic after its name"),
             None => missing(run, name),
         });
     };

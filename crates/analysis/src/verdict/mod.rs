@@ -73,7 +73,30 @@ pub(crate) fn judge(run: &Run, timeline: &Timeline, elapsed_ns: u64) -> Vec<Judg
     for (judged, violation) in judged.iter_mut().zip(timeline.first_violations()) {
         judged.first_violation_ns = violation;
     }
+    judged.extend(thresholds(run));
     judged
+}
+
+/// Returns the thresholds of the test's script, which the script's own tool has judged.
+fn thresholds(run: &Run) -> impl Iterator<Item = Judged> + '_ {
+    let results = run
+        .events
+        .iter()
+        .filter_map(|event| event.threshold.as_ref());
+    results.map(|threshold| Judged {
+        text: threshold.text.clone(),
+        judgement: match threshold.is_met {
+            true => Judgement::Pass,
+            false => Judgement::Fail,
+        },
+        measured: Some(threshold.measured.clone()),
+        value: None,
+        figure: None,
+        margin: None,
+        reason: None,
+        is_robust: None,
+        first_violation_ns: None,
+    })
 }
 
 pub(crate) fn despite_the_generator(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::summary::CustomRow;
+use analysis::summary::{CustomRow, SHARE};
 use record::units;
 use serde::Serialize;
 
@@ -22,7 +22,12 @@ impl CustomDifference {
     /// Formats both values and the relative change: `12.0 → 15.0 (+25.0 %)`.
     #[must_use]
     pub fn text(&self) -> String {
-        let value = |value: Option<f64>| value.map_or("–".to_owned(), |v| units::figure(v, ""));
+        let is_share = self.figure.ends_with(&format!(" {SHARE}"));
+        let one = |value: f64| match is_share {
+            true => units::share(value),
+            false => units::figure(value, ""),
+        };
+        let value = |value: Option<f64>| value.map_or("–".to_owned(), one);
         let sides = format!("{} → {}", value(self.baseline), value(self.candidate));
         match (self.baseline, self.candidate) {
             (Some(before), Some(after)) if before != 0.0 && after != before => {
@@ -42,6 +47,8 @@ pub(super) fn differences(baseline: &Side, candidate: &Side) -> Vec<CustomDiffer
     let differences = keys.into_iter().flat_map(|(kind, name)| {
         let figures: &[&str] = match kind {
             "histogram" => &["p50", "p95"],
+            "gauge" => &["mean"],
+            "share" | "check" => &[SHARE],
             "rate" => &["per second"],
             _ => &["count"],
         };

@@ -117,7 +117,7 @@ impl HotCounts {
         match self.custom.event(at, event, names) {
             Some(CustomKind::Counter) => widen(&mut self.counter_span, at),
             Some(CustomKind::Histogram) => widen(&mut self.histogram_span, at),
-            Some(CustomKind::Rate | CustomKind::Error) => {}
+            Some(_) => {}
             None => return false,
         }
         true

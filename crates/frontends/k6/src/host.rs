@@ -57,7 +57,7 @@ impl RunHost {
             worker: Rc::clone(worker),
             client,
             shared: Arc::clone(shared),
-            samples: SampleReceiver::new(shared),
+            samples: SampleReceiver::new(worker, shared),
             tag_cache: Rc::default(),
             pools: RefCell::default(),
             first: RefCell::default(),

@@ -6,7 +6,9 @@ use k6::{
     exit::RunError,
     options::settings::SummaryMode,
     summary::{Summary, SummaryState, number::TimeUnit},
+    threshold::evaluate::{MetricThresholds, Threshold},
 };
+use measure::ScriptThreshold;
 use script::k6::SummaryOutput;
 
 use crate::{lifecycle::WorkerRun, outputs::Outputs};
@@ -51,6 +53,9 @@ pub async fn conclude(run: &Rc<WorkerRun>, is_initialized: bool) {
     let mut samples = run.host.samples.outputs.take();
     samples.flush();
     let made = make(run, mode, duration_ns);
+    made.thresholds
+        .into_iter()
+        .for_each(|threshold| run.worker.threshold(threshold));
     let mut outputs = match mode {
         SummaryMode::Disabled => None,
         _ if !is_initialized => None,
@@ -85,6 +90,7 @@ struct Made {
     /// Argument of `handleSummary`, as JSON.
     data: String,
     export: String,
+    thresholds: Vec<ScriptThreshold>,
 }
 
 fn make(run: &WorkerRun, mode: SummaryMode, duration_ns: u64) -> Made {
@@ -112,6 +118,25 @@ fn make(run: &WorkerRun, mode: SummaryMode, duration_ns: u64) -> Made {
     Made {
         text: summary.text(mode, is_stdout_tty && !no_color),
         export: summary.export(&setup_data),
+        thresholds: results(&summary),
         data: summary.data(&state, setup_data).to_string(),
     }
+}
+
+/// Returns the result of each threshold, for the record.
+fn results(summary: &Summary<'_>) -> Vec<ScriptThreshold> {
+    let of_metric = |metric: &MetricThresholds| -> Vec<ScriptThreshold> {
+        let result = |threshold: &Threshold| {
+            let method = &threshold.expression.method;
+            let value = summary.threshold_value(metric, method);
+            ScriptThreshold {
+                text: format!("{} {}", metric.selection.name, threshold.source),
+                measured: format!("{}={value}", method.name()),
+                is_met: threshold.is_met,
+            }
+        };
+        metric.thresholds.iter().map(result).collect()
+    };
+    let metrics = summary.thresholds.metrics().iter();
+    metrics.flat_map(of_metric).collect()
 }

@@ -1,30 +1,37 @@
 //! Receives the samples of a worker.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{borrow::Cow, cell::RefCell, collections::HashMap, rc::Rc, sync::Arc};
 
 use k6::{
     aggregate::Aggregator,
-    metric::{MetricId, SampleSink},
+    metric::{self, MetricId, MetricType, SampleSink},
     options::settings::SummaryMode,
     output::json::Sample,
     tags::Tags,
 };
+use measure::{accumulator::Event, custom::CustomKind};
+use worker::Worker;
 
 use crate::{outputs::Outputs, shared::Shared};
 
 /// The samples of a run.
 pub struct SampleReceiver {
+    worker: Rc<Worker>,
     pub aggregator: RefCell<Aggregator>,
+    /// What the sums of counters have beyond whole numbers, which alone are recorded.
+    fractions: RefCell<HashMap<MetricId, f64>>,
     pub outputs: RefCell<Outputs>,
     shared: Arc<Shared>,
 }
 
 impl SampleReceiver {
-    pub fn new(shared: &Arc<Shared>) -> SampleReceiver {
+    pub fn new(worker: &Rc<Worker>, shared: &Arc<Shared>) -> SampleReceiver {
         let is_full = shared.settings.summary_mode == Some(SummaryMode::Full);
         let selections = shared.thresholds.selections();
         let aggregator = Aggregator::new(&shared.registry, &selections, is_full);
         SampleReceiver {
+            worker: Rc::clone(worker),
+            fractions: RefCell::default(),
             aggregator: RefCell::new(aggregator),
             outputs: RefCell::new(shared.take_outputs()),
             shared: Arc::clone(shared),
@@ -32,9 +39,66 @@ impl SampleReceiver {
     }
 }
 
+impl SampleReceiver {
+    /// Records checks and the script's own metrics, so that reports show them.
+    fn record(&self, tags: &Tags, values: &[(MetricId, f64)]) {
+        for (id, value) in values {
+            if *id == metric::CHECKS {
+                self.record_check(tags, *value);
+            } else if !id.is_built_in() {
+                self.record_metric(*id, *value);
+            }
+        }
+    }
+
+    fn record_check(&self, tags: &Tags, value: f64) {
+        let check = tags.get("check").unwrap_or_default();
+        let group = tags.get("group").unwrap_or_default();
+        let name = match group.trim_start_matches("::") {
+            "" => Cow::Borrowed(check),
+            group => Cow::Owned(format!("{group}::{check}")),
+        };
+        self.event(&Event::Observed {
+            kind: CustomKind::Check,
+            name: &name,
+            value,
+        });
+    }
+
+    fn record_metric(&self, id: MetricId, value: f64) {
+        let metric = self.shared.registry.get(id);
+        let name = metric.name.as_str();
+        let kind = match metric.metric_type {
+            MetricType::Counter => {
+                let mut fractions = self.fractions.borrow_mut();
+                let fraction = fractions.entry(id).or_default();
+                *fraction += value;
+                let whole = fraction.floor().max(0.0);
+                *fraction -= whole;
+                let n = whole as u64;
+                return self.event(&Event::Count { name, n });
+            }
+            MetricType::Gauge => CustomKind::Gauge,
+            MetricType::Rate => CustomKind::Share,
+            MetricType::Trend => CustomKind::Histogram,
+        };
+        let value = match kind {
+            CustomKind::Share => f64::from(u8::from(value != 0.0)),
+            _ => value,
+        };
+        self.event(&Event::Observed { kind, name, value });
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let now_ns = self.worker.clock.now();
+        self.worker.recorder.borrow_mut().frontend(now_ns, event);
+    }
+}
+
 impl SampleSink for SampleReceiver {
     fn add(&self, wall_ns: i64, tags: &Tags, values: &[(MetricId, f64)]) {
         self.aggregator.borrow_mut().add(wall_ns, tags, values);
+        self.record(tags, values);
         let mut outputs = self.outputs.borrow_mut();
         if outputs.is_empty() {
             return;

@@ -19,11 +19,14 @@ pub use data::{MachineInfo, SummaryState};
 
 use crate::{
     aggregate::{Aggregator, series::Series, trend_stat::TrendStat},
-    metric::{Metric, MetricId, Registry},
+    metric::{Contains, Metric, MetricId, MetricType, Registry},
     options::settings::SummaryMode,
-    threshold::evaluate::ThresholdSet,
+    threshold::{
+        evaluate::{MetricThresholds, ThresholdSet, method_value},
+        expression::Method,
+    },
 };
-use number::TimeUnit;
+use number::{TimeUnit, humanize};
 use view::{MetricView, compare_names, figures};
 
 /// What a summary is made from.
@@ -44,6 +47,20 @@ pub struct Summary<'a> {
 }
 
 impl Summary<'_> {
+    /// Returns the measured figure of a threshold as text, for example `3.6ms`.
+    #[must_use]
+    pub fn threshold_value(&self, metric: &MetricThresholds, method: &Method) -> String {
+        let series = self.aggregator.find(self.registry, &metric.selection.name);
+        let value = series.map_or(0.0, |series| method_value(series, method, self.duration_ns));
+        let id = self.registry.find(&metric.selection.metric);
+        let contains = id.map_or(Contains::Default, |id| self.registry.get(id).contains);
+        let text = humanize(value, metric.metric_type, contains, self.time_unit);
+        match (metric.metric_type, method) {
+            (MetricType::Counter, Method::Rate) => format!("{text}/s"),
+            _ => text,
+        }
+    }
+
     /// Returns what is printed on standard output: an empty line, the text, and an empty line.
     /// `None` means that the mode prints nothing.
     #[must_use]

@@ -2,19 +2,15 @@
 
 use super::{
     Summary,
-    number::humanize,
     rows::{Cells, Palette, Row, align, cells},
     tree::Group,
     view::{MetricView, compare_names, split_name},
 };
 use crate::{
     aggregate::{Check, Section, series::per_second},
-    metric::{Contains, MetricId, MetricType},
+    metric::MetricId,
     text::trimmed,
-    threshold::{
-        evaluate::{MetricThresholds, method_value},
-        expression::Method,
-    },
+    threshold::{evaluate::MetricThresholds, expression::Method},
 };
 
 const CATEGORIES: [&str; 8] = [
@@ -143,21 +139,8 @@ impl Writer<'_, '_> {
     }
 
     fn threshold_value(&self, metric: &MetricThresholds, method: &Method) -> String {
-        let summary = self.summary;
-        let series = summary
-            .aggregator
-            .find(summary.registry, &metric.selection.name);
-        let value = series.map_or(0.0, |series| {
-            method_value(series, method, summary.duration_ns)
-        });
-        let id = summary.registry.find(&metric.selection.metric);
-        let contains = id.map_or(Contains::Default, |id| summary.registry.get(id).contains);
-        let text = humanize(value, metric.metric_type, contains, summary.time_unit);
-        let per_second = match (metric.metric_type, method) {
-            (MetricType::Counter, Method::Rate) => "/s",
-            _ => "",
-        };
-        let value = self.palette.value(&format!("{text}{per_second}"));
+        let value = self.summary.threshold_value(metric, method);
+        let value = self.palette.value(&value);
         format!("{}={value}", method.name())
     }
 

@@ -1,7 +1,7 @@
 //! Events of virtual users, requests and responses that drivers report to an accumulator. The
 //! accumulator decides which events it counts, and under which names.
 
-use crate::Fault;
+use crate::{Fault, custom::CustomKind};
 
 /// An event that a driver reports.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +66,12 @@ pub enum Event<'a> {
     Count { name: &'a str, n: u64 },
     /// A script measured something.
     Value { name: &'a str, value: f64 },
+    /// A script reported a value of a metric of another type, whose events have values.
+    Observed {
+        kind: CustomKind,
+        name: &'a str,
+        value: f64,
+    },
     /// A script reported one event of a rate.
     Rate { name: &'a str },
     /// An error that does not end the virtual user.
@@ -98,7 +104,11 @@ impl Event<'_> {
     pub fn is_custom_metric(&self) -> bool {
         matches!(
             self,
-            Event::Count { .. } | Event::Value { .. } | Event::Rate { .. } | Event::Remark { .. }
+            Event::Count { .. }
+                | Event::Value { .. }
+                | Event::Observed { .. }
+                | Event::Rate { .. }
+                | Event::Remark { .. }
         )
     }
 }

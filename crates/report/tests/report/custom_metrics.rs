@@ -1,12 +1,16 @@
 //! Custom metrics over time, from the record on disk.
 
 use analysis::{page, series};
-use measure::{accumulator::Event, custom::CustomRecorder};
+use measure::{
+    accumulator::Event,
+    custom::{CustomKind, CustomRecorder},
+};
 use record::Run;
 
 use crate::support::{Folder, intervals, plan, write_all};
 
-/// Each interval has two orders, an error, and sizes that grow from one interval to the next.
+/// Each interval has two orders, an error, sizes and a level that grow from one interval to the
+/// next, and two evaluations of a check, of which one is met.
 fn run(folder: &Folder) -> Run {
     let mut recorder = CustomRecorder::default();
     let mut all = intervals();
@@ -21,6 +25,13 @@ fn run(folder: &Folder) -> Run {
                 name: "size",
                 value,
             });
+        }
+        for (kind, name, value) in [
+            (CustomKind::Gauge, "queue", at as f64),
+            (CustomKind::Check, "is paid", 1.0),
+            (CustomKind::Check, "is paid", 0.0),
+        ] {
+            recorder.event(&Event::Observed { kind, name, value });
         }
         interval.custom = recorder.take();
     }
@@ -40,12 +51,31 @@ fn columns_of_custom_metrics_add_up_to_the_summary() {
     let sums = series.custom.iter();
     let sums = sums.map(|one| (&one.name, &one.kind, one.count.iter().sum()));
     assert_eq!(rows, sums.collect::<Vec<_>>());
-    assert_eq!(rows.len(), 3);
+    assert_eq!(rows.len(), 5);
     for one in &series.custom {
         assert_eq!(one.count.len(), points);
         let percentiles = if one.kind == "histogram" { points } else { 0 };
         assert_eq!((one.p50.len(), one.p95.len()), (percentiles, percentiles));
     }
+    for (name, statistic) in [("queue", "mean"), ("is paid", "share")] {
+        let row = summary.custom.iter().find(|row| row.name == name).unwrap();
+        let one = series.custom.iter().find(|one| one.name == name).unwrap();
+        let weighted = one.mean.iter().zip(&one.count);
+        let sum: f64 = weighted
+            .filter_map(|(mean, n)| Some((*mean)? * *n as f64))
+            .sum();
+        let mean = row.values.as_ref().unwrap()[statistic];
+        assert!(
+            (sum / row.count as f64 - mean).abs() < 1e-9,
+            "{name} {sum} {mean}"
+        );
+    }
+    let check = summary
+        .custom
+        .iter()
+        .find(|row| row.kind == "check")
+        .unwrap();
+    assert_eq!(check.values.as_ref().unwrap()["share"], 0.5);
     let size = series.custom.iter().find(|one| one.name == "size").unwrap();
     let known = size
         .p50

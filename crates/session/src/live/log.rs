@@ -66,7 +66,8 @@ impl Log {
             | OutputLine::Error(_)
             | OutputLine::Secret(_)
             | OutputLine::Remark(_)
-            | OutputLine::Negotiated { .. } => {}
+            | OutputLine::Negotiated { .. }
+            | OutputLine::Threshold(_) => {}
         }
     }
 
@@ -123,6 +124,7 @@ impl LogEntry {
                 EventKind::Finding
                 | EventKind::Unmeasured
                 | EventKind::Negotiated
+                | EventKind::Threshold
                 | EventKind::SlowRequest
                 | EventKind::Note => "remark",
             },

@@ -194,7 +194,10 @@ impl Observer for Screen {
                 }
             }
             OutputLine::Remark(text) => self.sink.warning(text),
-            OutputLine::Secret(_) | OutputLine::Step(_) | OutputLine::Negotiated { .. } => {}
+            OutputLine::Secret(_)
+            | OutputLine::Step(_)
+            | OutputLine::Negotiated { .. }
+            | OutputLine::Threshold(_) => {}
         }
     }
 }

@@ -1,0 +1,14 @@
+//! Thresholds that belong to a test's script.
+
+use serde::{Deserialize, Serialize};
+
+/// A threshold of a script, judged at the end of the run by the rules of the script's own tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptThreshold {
+    /// Metric and condition: `http_req_duration p(95)<200`.
+    pub text: String,
+    /// The measured figure, as the tool prints it: `p(95)=3.6ms`.
+    pub measured: String,
+    /// Whether the condition is met.
+    pub is_met: bool,
+}
