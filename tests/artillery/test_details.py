@@ -102,3 +102,25 @@ def test_cookie_with_invalid_characters_is_an_error(loadline):
     counters = json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]
     assert counters["errors.ERR_INVALID_CHAR"] == 1
     assert not peer.requests
+
+
+ENSURE = """
+config:
+  target: {url}
+  phases: [{{duration: 1, arrivalCount: 2}}]
+  plugins: {{ensure: {{}}}}
+  ensure:
+    thresholds: [{{http.requests: 2}}]
+    conditions: [{{expression: "vusers.failed == 0"}}, {{expression: "vusers.failed == 1", strict: false}}]
+scenarios: [{{flow: [{{get: {{url: /}}}}]}}]
+"""
+
+
+def test_reports_show_the_checks_of_ensure(loadline):
+    with fake_servers.RecordingServer() as server:
+        loadline.write("script.yml", ENSURE.format(url=server.url))
+        assert loadline("artillery", "run", "script.yml").returncode == 1
+    summary = loadline.summary()
+    criteria = [(row["text"], row["judgement"], row["measured"]) for row in summary["criteria"]]
+    assert criteria == [("vusers.failed == 0", "PASS", None), ("http.requests < 2", "FAIL", "2")]
+    assert "an optional check of the script is not met: vusers.failed == 1" in summary["notes"]

@@ -72,8 +72,7 @@ impl Observer for Progress {
             OutputLine::Error(_)
             | OutputLine::Secret(_)
             | OutputLine::Remark(_)
-            | OutputLine::Negotiated { .. }
-            | OutputLine::Threshold(_) => {}
+            | OutputLine::Negotiated { .. } => {}
         }
     }
 }

@@ -390,8 +390,7 @@ impl Observer for Relay {
             OutputLine::Error(_)
             | OutputLine::Secret(_)
             | OutputLine::Step(_)
-            | OutputLine::Negotiated { .. }
-            | OutputLine::Threshold(_) => return,
+            | OutputLine::Negotiated { .. } => return,
         };
         let text = text.clone();
         self.0.say(ToConductor::Line { sort, text });

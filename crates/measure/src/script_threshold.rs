@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 pub struct ScriptThreshold {
     /// Metric and condition: `http_req_duration p(95)<200`.
     pub text: String,
-    /// The measured figure, as the tool prints it: `p(95)=3.6ms`.
-    pub measured: String,
+    /// The measured figure, as the tool prints it: `p(95)=3.6ms`. `None` if it prints none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
     /// Whether the condition is met.
     pub is_met: bool,
+    /// Whether the condition does not decide the result of the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_optional: bool,
 }

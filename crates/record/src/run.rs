@@ -9,7 +9,7 @@ use std::{
 };
 
 use measure::{
-    Label, LabelId, Labels, OutcomeClass, TimeKind,
+    Label, LabelId, Labels, OutcomeClass, ScriptThreshold, TimeKind,
     accumulator::Tally,
     label::{self, LabelGroup},
 };
@@ -23,6 +23,7 @@ use super::{
     location, manifest, node,
     parts::{self, RunParts},
     read::{count_things, things},
+    redact::Redactor,
     server::{ServerLine, ServerMetrics},
 };
 
@@ -182,6 +183,32 @@ impl Run {
 
     pub fn find(runs: &Path, wanted: &str) -> Result<Run, RecordError> {
         Run::open(&location::find(runs, wanted)?)
+    }
+
+    /// Stores how the thresholds of the test's script ended.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written. The results are then in this run only.
+    pub fn write_thresholds(
+        &mut self,
+        thresholds: Vec<ScriptThreshold>,
+        redactor: &Redactor,
+    ) -> io::Result<()> {
+        let at_ns = self.totals.rows.end_ns;
+        let event = |threshold: ScriptThreshold| {
+            let result = if threshold.is_met { "met" } else { "crossed" };
+            let text = format!("threshold {result}: {}", threshold.text);
+            let mut event = Event::new(at_ns, EventKind::Threshold, text);
+            event.threshold = Some(threshold);
+            event.redacted(redactor)
+        };
+        let events: Vec<Event> = thresholds.into_iter().map(event).collect();
+        self.events.extend(events.iter().cloned());
+        match &self.dir {
+            Some(dir) => files::append_events(dir, &events),
+            None => Ok(()),
+        }
     }
 
     /// Stores the results of a front end: sentences and a document.

@@ -1,17 +1,22 @@
 //! Last stage of a run: output, derived files, exports, `teardown` and the exit code. The order
 //! ensures that a later failure cannot lose figures.
 
+use measure::ScriptThreshold;
+use record::redact::{Redactor, Salt};
+
 use crate::{
     derived_files, exit,
     finished::FinishedRun,
     observer::{RunObserver, RunOutcome},
+    salt::random_salt,
     setup_teardown,
 };
 
 impl FinishedRun {
     /// Writes all output of the run and returns the exit code.
-    pub fn finish(self, frontend: &mut dyn RunObserver) -> u8 {
+    pub fn finish(mut self, frontend: &mut dyn RunObserver) -> u8 {
         frontend.ended(&self);
+        self.record(frontend.thresholds());
         let (run, rest) = (&self.run, &self.rest);
         let page = frontend.page(run);
         frontend.computed(&page);
@@ -34,5 +39,17 @@ impl FinishedRun {
         });
         let after = setup_teardown::after(rest, Some(frontend.observer()));
         exit::with_after(code, after, frontend.after_failed())
+    }
+
+    fn record(&mut self, thresholds: Vec<ScriptThreshold>) {
+        if thresholds.is_empty() {
+            return;
+        }
+        let salt = Salt::new(random_salt());
+        let redactor = Redactor::new(&self.rest.plan, &self.rest.secrets, salt);
+        if let Err(error) = self.run.write_thresholds(thresholds, &redactor) {
+            let text = format!("cannot record the thresholds of the script: {error}");
+            self.rest.sink.warning(&text);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use analysis::{page::Page, summary::Summary};
 use engine::RunError;
-use measure::Interval;
+use measure::{Interval, ScriptThreshold};
 use record::Run;
 use worker::{OutputLine, stop::Cause};
 
@@ -29,6 +29,10 @@ pub trait RunObserver {
     fn not_run(&mut self, reason: &StartError) -> u8;
     /// Called when the load has ended and is recorded, before results are computed.
     fn ended(&mut self, _ended: &FinishedRun) {}
+    /// Returns how the thresholds of the script ended, which become criteria of the report.
+    fn thresholds(&mut self) -> Vec<ScriptThreshold> {
+        Vec::new()
+    }
     /// Computes the results of the run.
     fn page(&self, run: &Run) -> Page;
     /// Called when all results are computed.

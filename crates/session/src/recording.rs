@@ -305,15 +305,6 @@ impl Sink for Recording<'_> {
                     self.report(warning);
                 }
             }
-            Some(OutputLine::Threshold(threshold)) => {
-                let at_ns = self.writer.run().totals.rows.end_ns;
-                let met = if threshold.is_met { "met" } else { "crossed" };
-                let text = format!("threshold {met}: {}", threshold.text);
-                let mut event = Event::new(at_ns, EventKind::Threshold, text);
-                event.threshold = Some(threshold);
-                let warning = self.writer.event(&event);
-                self.report(warning);
-            }
             Some(OutputLine::Remark(text)) => {
                 let reported = &self.writer.run().events;
                 if reported.iter().all(|event| event.text != text) {
@@ -359,10 +350,6 @@ pub(crate) fn without_secrets(
                 version,
                 text: redactor.text(&text),
             }
-        }
-        OutputLine::Threshold(mut threshold) => {
-            threshold.text = redactor.text(&threshold.text);
-            OutputLine::Threshold(threshold)
         }
         text @ (OutputLine::Text(_) | OutputLine::ErrorText(_)) => text,
     })

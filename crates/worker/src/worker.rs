@@ -13,7 +13,7 @@ use std::{
 };
 
 use measure::{
-    LabelId, NegotiatedVersion, Recorder, Sample, ScriptThreshold,
+    LabelId, NegotiatedVersion, Recorder, Sample,
     accumulator::KeptReason,
     in_flight::InFlightAges,
     interval::Snapshot,
@@ -77,8 +77,6 @@ pub enum OutputLine {
         /// The note.
         text: String,
     },
-    /// The result of a threshold of a script.
-    Threshold(ScriptThreshold),
     /// A new value of a secret variable, to be hidden in the trace. Sent only while tracing.
     Secret(String),
 }
@@ -371,12 +369,6 @@ impl Worker {
         if self.is_new_remark(&text) {
             self.send_line(OutputLine::Negotiated { version, text });
         }
-    }
-
-    /// Sends the result of a threshold of a script, which every report shows as a criterion.
-    #[cold]
-    pub fn threshold(&self, threshold: ScriptThreshold) {
-        self.send_line(OutputLine::Threshold(threshold));
     }
 
     fn is_new_remark(&self, text: &str) -> bool {

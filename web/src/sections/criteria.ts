@@ -42,8 +42,8 @@ function listing(page: Page): Child {
 
 function row(judged: Judged, index: number): Child[] {
   const first = judged.first_violation_ns;
-  // Thresholds of a script have no value, and are judged at the end only.
-  const none = judged.value === null ? NONE : "never";
+  // Thresholds of a script are judged at the end only.
+  const none = judged.is_of_script ? NONE : "never";
   return [
     String(index + 1),
     h(

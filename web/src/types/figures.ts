@@ -117,6 +117,8 @@ export interface Judged {
   reason: string | null;
   /** First chart point at which the criterion failed on its own; null: never, or not applicable. */
   first_violation_ns: number | null;
+  /** A threshold of the script, judged by the rules of the script's own tool. */
+  is_of_script?: boolean;
 }
 
 export interface Measurement {

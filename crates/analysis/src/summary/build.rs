@@ -419,6 +419,21 @@ fn broken_ledgers(summary: &Summary) -> impl Iterator<Item = String> {
     })
 }
 
+/// Says how optional checks of the script ended, which do not decide the verdict.
+fn optional_checks(run: &Run) -> impl Iterator<Item = String> + '_ {
+    let checks = run
+        .events
+        .iter()
+        .filter_map(|event| event.threshold.as_ref());
+    checks.filter(|check| check.is_optional).map(|check| {
+        let result = if check.is_met { "met" } else { "not met" };
+        format!(
+            "an optional check of the script is {result}: {}",
+            check.text
+        )
+    })
+}
+
 fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let found = run
         .events
@@ -438,6 +453,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         version.is_some_and(|version| !version.is_http2())
     });
     notes.extend(negotiated.map(|event| event.text.clone()));
+    notes.extend(optional_checks(run));
     let warnings = run
         .events
         .iter()

@@ -66,6 +66,10 @@ pub struct Judged {
     /// Start of the first point that violates the criterion when judged by itself.
     #[serde(default)]
     pub first_violation_ns: Option<u64>,
+    /// Whether the criterion is a threshold of the test's script, judged by the rules of the
+    /// script's own tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_script: bool,
 }
 
 pub(crate) fn judge(run: &Run, timeline: &Timeline, elapsed_ns: u64) -> Vec<Judged> {
@@ -83,19 +87,21 @@ fn thresholds(run: &Run) -> impl Iterator<Item = Judged> + '_ {
         .events
         .iter()
         .filter_map(|event| event.threshold.as_ref());
-    results.map(|threshold| Judged {
+    let deciding = results.filter(|threshold| !threshold.is_optional);
+    deciding.map(|threshold| Judged {
         text: threshold.text.clone(),
         judgement: match threshold.is_met {
             true => Judgement::Pass,
             false => Judgement::Fail,
         },
-        measured: Some(threshold.measured.clone()),
+        measured: threshold.measured.clone(),
         value: None,
         figure: None,
         margin: None,
         reason: None,
         is_robust: None,
         first_violation_ns: None,
+        is_of_script: true,
     })
 }
 
@@ -181,6 +187,7 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
         reason: Some(reason),
         is_robust: None,
         first_violation_ns: None,
+        is_of_script: false,
     };
     match parse_criterion(text) {
         Ok(criterion) => match measured::measure(run, &criterion, elapsed_ns) {
@@ -251,6 +258,7 @@ fn judged(criterion: &Criterion, measured: Measured) -> Judged {
         reason: measured.reason,
         is_robust: None,
         first_violation_ns: None,
+        is_of_script: false,
     }
 }
 
@@ -306,6 +314,7 @@ mod tests {
                 reason: None,
                 is_robust: None,
                 first_violation_ns: None,
+                is_of_script: false,
             };
             judged.distance().unwrap()
         };

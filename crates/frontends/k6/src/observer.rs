@@ -10,6 +10,7 @@ use k6::{
     exit::{NO_ITERATIONS_WARNING, RunError},
     log::Level,
 };
+use measure::ScriptThreshold;
 use record::Run;
 use script::k6::SummaryOutput;
 use session::{Observer, RunObserver, RunOutcome, SharedMessageSink, StartError, exit};
@@ -57,6 +58,12 @@ impl RunObserver for K6Observer<'_> {
             .iter()
             .for_each(|line| self.say(Level::Error, line, &[]));
         INVALID_CONFIG
+    }
+
+    fn thresholds(&mut self) -> Vec<ScriptThreshold> {
+        let mut outcome = self.screen.shared.outcome();
+        let result = outcome.result.as_mut();
+        result.map_or_else(Vec::new, |result| std::mem::take(&mut result.thresholds))
     }
 
     fn files_written(&mut self, report: Option<&Path>) {

@@ -20,6 +20,8 @@ pub struct RunResult {
     pub outputs: Vec<SummaryOutput>,
     /// Names of the metrics whose thresholds have failed. Empty if all hold.
     pub crossed: String,
+    /// Results of all thresholds.
+    pub thresholds: Vec<ScriptThreshold>,
     /// Outputs of samples, which may still be written.
     pub samples: Outputs,
 }
@@ -53,9 +55,6 @@ pub async fn conclude(run: &Rc<WorkerRun>, is_initialized: bool) {
     let mut samples = run.host.samples.outputs.take();
     samples.flush();
     let made = make(run, mode, duration_ns);
-    made.thresholds
-        .into_iter()
-        .for_each(|threshold| run.worker.threshold(threshold));
     let mut outputs = match mode {
         SummaryMode::Disabled => None,
         _ if !is_initialized => None,
@@ -81,6 +80,7 @@ pub async fn conclude(run: &Rc<WorkerRun>, is_initialized: bool) {
     shared.outcome().result = Some(RunResult {
         outputs,
         crossed,
+        thresholds: made.thresholds,
         samples,
     });
 }
@@ -131,8 +131,9 @@ fn results(summary: &Summary<'_>) -> Vec<ScriptThreshold> {
             let value = summary.threshold_value(metric, method);
             ScriptThreshold {
                 text: format!("{} {}", metric.selection.name, threshold.source),
-                measured: format!("{}={value}", method.name()),
+                measured: Some(format!("{}={value}", method.name())),
                 is_met: threshold.is_met,
+                is_optional: false,
             }
         };
         metric.thresholds.iter().map(result).collect()

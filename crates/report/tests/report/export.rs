@@ -23,6 +23,7 @@ pub fn judged(text: &str, judgement: Judgement) -> Judged {
         reason: Some("too \"few\"".into()),
         is_robust: None,
         first_violation_ns: Some(2 * SECOND),
+        is_of_script: false,
     }
 }
 

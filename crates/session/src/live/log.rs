@@ -66,8 +66,7 @@ impl Log {
             | OutputLine::Error(_)
             | OutputLine::Secret(_)
             | OutputLine::Remark(_)
-            | OutputLine::Negotiated { .. }
-            | OutputLine::Threshold(_) => {}
+            | OutputLine::Negotiated { .. } => {}
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use measure::Interval;
+use analysis::verdict::Judged;
+use measure::{Interval, ScriptThreshold};
 use record::Run;
 use report::console::criteria;
 use session::{
@@ -24,6 +25,7 @@ const UNEXPECTED: u8 = 21;
 pub struct ScreenObserver {
     screen: Screen,
     output: Option<PathBuf>,
+    checks: Vec<ScriptThreshold>,
     code: u8,
 }
 
@@ -32,6 +34,7 @@ impl ScreenObserver {
         ScreenObserver {
             screen,
             output,
+            checks: Vec::new(),
             code: exit::PASS,
         }
     }
@@ -87,11 +90,16 @@ impl RunObserver for ScreenObserver {
         sink.out(&outcome.text);
         if self.code == exit::PASS {
             self.code = match &outcome {
-                outcome if outcome.failed => FAILED,
+                outcome if outcome.is_failed() => FAILED,
                 outcome if outcome.unexpected => UNEXPECTED,
                 _ => exit::PASS,
             };
         }
+        self.checks = outcome.checks;
+    }
+
+    fn thresholds(&mut self) -> Vec<ScriptThreshold> {
+        std::mem::take(&mut self.checks)
     }
 
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
@@ -99,7 +107,10 @@ impl RunObserver for ScreenObserver {
         if let Some(stopped) = &outcome.summary.run.stopped {
             sink.say(&format_args!("loadline: stopped by {}", stopped.text));
         }
-        for line in criteria(&outcome.summary.criteria).lines() {
+        // The checks of the script are printed as in the original.
+        let own = outcome.summary.criteria.iter();
+        let own: Vec<Judged> = own.filter(|one| !one.is_of_script).cloned().collect();
+        for line in criteria(&own).lines() {
             sink.say(&format_args!("loadline: {line}"));
         }
         let is_failed = !outcome.files_written || exit::is_failed(outcome);
@@ -194,10 +205,7 @@ impl Observer for Screen {
                 }
             }
             OutputLine::Remark(text) => self.sink.warning(text),
-            OutputLine::Secret(_)
-            | OutputLine::Step(_)
-            | OutputLine::Negotiated { .. }
-            | OutputLine::Threshold(_) => {}
+            OutputLine::Secret(_) | OutputLine::Step(_) | OutputLine::Negotiated { .. } => {}
         }
     }
 }

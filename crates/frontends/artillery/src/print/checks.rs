@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use measure::ScriptThreshold;
 use query::filtrex;
 
 use crate::plugins::{Ensure, Plugins};
@@ -13,8 +14,15 @@ use super::{
 
 pub struct CheckReport {
     pub text: String,
-    pub failed: bool,
+    pub checks: Vec<ScriptThreshold>,
     pub unexpected: bool,
+}
+
+impl CheckReport {
+    pub fn is_failed(&self) -> bool {
+        let mut deciding = self.checks.iter().filter(|check| !check.is_optional);
+        deciding.any(|check| !check.is_met)
+    }
 }
 
 pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport {
@@ -34,14 +42,14 @@ pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport 
         // As in the original, passed checks come first.
         for check in checks
             .iter()
-            .filter(|c| c.holds)
-            .chain(checks.iter().filter(|c| !c.holds))
+            .filter(|check| check.is_met)
+            .chain(checks.iter().filter(|check| !check.is_met))
         {
-            let word = if check.holds { "ok" } else { "fail" };
-            let optional = if check.strict || check.holds {
-                ""
-            } else {
+            let word = if check.is_met { "ok" } else { "fail" };
+            let optional = if check.is_optional && !check.is_met {
                 " (optional)"
+            } else {
+                ""
             };
             text.push_str(&format!("{word}: {}{optional}\n", check.text));
         }
@@ -51,15 +59,9 @@ pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport 
     }
     CheckReport {
         text,
-        failed: checks.iter().any(|check| check.strict && !check.holds),
+        checks,
         unexpected: figures.contains_key("plugins.expect.failed"),
     }
-}
-
-struct CheckLine {
-    text: String,
-    strict: bool,
-    holds: bool,
 }
 
 type MetricFigures = BTreeMap<String, f64>;
@@ -80,17 +82,21 @@ fn figures(metrics: &Metrics<'_>) -> MetricFigures {
     figures
 }
 
-fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
-    let below = |name: &str, bound: f64| figures.get(name).is_some_and(|value| *value < bound);
-    let strict = |text: String, holds: bool| CheckLine {
+fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<ScriptThreshold> {
+    let strict = |text: String, measured: Option<f64>, is_met: bool| ScriptThreshold {
         text,
-        strict: true,
-        holds,
+        measured: measured.map(number::decimal),
+        is_met,
+        is_optional: false,
+    };
+    let below = |text: String, name: &str, bound: f64| {
+        let value = figures.get(name).copied();
+        strict(text, value, value.is_some_and(|value| value < bound))
     };
     let mut checks = Vec::new();
     for (of, bound) in &ensure.response_time {
-        let holds = below(&format!("http.response_time.{of}"), *bound);
-        checks.push(strict(format!("{of} < {}", number::decimal(*bound)), holds));
+        let text = format!("{of} < {}", number::decimal(*bound));
+        checks.push(below(text, &format!("http.response_time.{of}"), *bound));
     }
     if let Some(most) = ensure.max_error_rate {
         let count = |name: &str| figures.get(name).copied().unwrap_or(0.0);
@@ -99,6 +105,7 @@ fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
         // As in the original, the check is printed as `<` but evaluated as `<=`.
         checks.push(strict(
             format!("maxErrorRate < {}", number::decimal(most)),
+            Some(rate),
             rate <= most,
         ));
     }
@@ -111,18 +118,17 @@ fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
                 .max_by_key(|(name, _)| name.len())
                 .map(|(name, value)| (name.len(), *value))
         };
-        let holds = filtrex::holds(&condition.expression, &resolve).unwrap_or(false);
-        checks.push(CheckLine {
+        let is_met = filtrex::holds(&condition.expression, &resolve).unwrap_or(false);
+        checks.push(ScriptThreshold {
             text: condition.expression.clone(),
-            strict: condition.strict,
-            holds,
+            measured: None,
+            is_met,
+            is_optional: !condition.strict,
         });
     }
     for (name, bound) in &ensure.thresholds {
-        checks.push(strict(
-            format!("{name} < {}", number::decimal(*bound)),
-            below(name, *bound),
-        ));
+        let text = format!("{name} < {}", number::decimal(*bound));
+        checks.push(below(text, name, *bound));
     }
     checks
 }
