@@ -458,6 +458,7 @@ sections:
 differences: { Instances: [6, 16, more threads] }
 show:
   rates: per minute
+  time-zone: UTC-05:00
   metrics: { lab.received.total: Requests that the target received }
   links: { Grafana: 'https://g.example/d?from={{ from_ms }}&to={{ to_ms }}' }
 server: { lab: "%s/__lab/stats" }
@@ -484,11 +485,14 @@ def test_content_of_the_team_is_in_the_report(loadline, start_lab):
     order += ["See [the board]", "## Server", "## Assumptions", "## Questions", "### Inner", "## Update", "## Appendix"]
     places = [paper.index(text) for text in order]
     assert places == sorted(places), paper
-    for text in ("more threads", "Requests that the target received", "Requests/min"):
+    for text in ("more threads", "Requests that the target received", "Requests/min", "From (UTC-05:00)"):
         assert text in paper, text
         assert text in page, text
     assert "Nothing &lt;b&gt;changes&lt;/b&gt;." in page
     (row,) = campaign_report(loadline)["stages"]
+    local = datetime.fromisoformat(row["from_local"])
+    assert local == datetime.fromisoformat(row["from_utc"])
+    assert local.strftime("| %Y-%m-%d %H:%M:%S -05:00 |") in paper
     (link,) = row["links"]
     assert link["url"] in paper
     assert re.fullmatch(r"https://g\.example/d\?from=\d{13}&to=\d{13}", link["url"])

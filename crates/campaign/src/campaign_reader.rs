@@ -5,6 +5,7 @@ use std::{fs, io, path::Path};
 use analysis::page::Page;
 use decisions::campaign::{self, Campaign, FinishedStage, Identity, StageOutcome};
 use plan::report_content::{ReportContent, Section, SectionPlace};
+use record::Zone;
 use report::{campaign::RunSpan, derived};
 use session::SharedMessageSink;
 
@@ -138,7 +139,15 @@ pub fn derive_with(
 }
 
 fn identity(head: &CampaignHead, folder: &Path, sink: &SharedMessageSink) -> Identity {
+    let wanted = head.content.time_zone.as_ref();
+    let zone = wanted.and_then(Zone::find);
+    if let (Some(wanted), None) = (wanted, &zone) {
+        sink.warning(&format_args!(
+            "the time zone {wanted} is not in this machine's time zone database: the report shows UTC (install tzdata)"
+        ));
+    }
     Identity {
+        zone,
         name: head.name.clone(),
         target: head.target.clone(),
         started_utc: record::utc(head.started_wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ"),

@@ -11,7 +11,7 @@ mod stage_tables;
 mod text;
 
 use plan::{about::About, deployment::Scaling, report_content::ReportContent};
-use record::units;
+use record::{Zone, units};
 use serde::Serialize;
 
 use analysis::{
@@ -47,6 +47,17 @@ pub struct Identity {
     pub recommendations: Vec<String>,
     pub scaling: Option<Scaling>,
     pub content: ReportContent,
+    /// The time zone of `content`. `None` means UTC.
+    #[serde(skip)]
+    pub zone: Option<Zone>,
+}
+
+impl Identity {
+    /// Returns a time in the campaign's time zone, in RFC 3339. `None` without a time zone.
+    #[must_use]
+    pub fn local(&self, wall_ns: u64) -> Option<String> {
+        self.zone.as_ref()?.rfc3339(wall_ns)
+    }
 }
 
 #[derive(Debug)]
@@ -182,6 +193,11 @@ pub struct StageRow {
     pub from_utc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_utc: Option<String>,
+    /// Start and end in the campaign's time zone, in RFC 3339. `None` without a time zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_local: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_local: Option<String>,
     pub report: Option<String>,
     pub saturation: Option<Saturation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

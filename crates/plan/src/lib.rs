@@ -25,6 +25,7 @@ pub mod profile;
 mod proxies;
 mod raw;
 pub mod report_content;
+pub mod report_zone;
 pub mod route;
 pub mod scenario;
 pub mod schedule;

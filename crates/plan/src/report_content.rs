@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::report_zone::ReportZone;
+
 /// Additions to the report of a campaign.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportContent {
@@ -21,6 +23,9 @@ pub struct ReportContent {
     /// Unit of the rates in tables and charts.
     #[serde(default)]
     pub rates: RateUnit,
+    /// Time zone of the times in tables. `None` means UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<ReportZone>,
 }
 
 /// A dashboard of another tool.

@@ -39,6 +39,7 @@ mod totals;
 mod truncation;
 pub mod units;
 mod write;
+mod zone;
 
 use std::{io, path::PathBuf};
 
@@ -67,6 +68,7 @@ pub use samples::Samples;
 pub use totals::Totals;
 pub use truncation::Truncation;
 pub use write::{Writer, unwritten_because};
+pub use zone::Zone;
 
 /// Version of the record format. Records of older versions are refused, because their fields have
 /// other names.

@@ -62,6 +62,9 @@ use record::{Model, NodeRow, RunState};
 
 pub const SCHEMA: u32 = 2;
 
+/// Number of requests from which p99.9 has at least ten samples beyond it.
+pub const P999_SAMPLES: u64 = 10_000;
+
 /// Members of [`Stats`] that tables show.
 pub const STATISTICS: [&str; 7] = ["mean_ns", "p50", "p90", "p95", "p99", "p999", "max"];
 

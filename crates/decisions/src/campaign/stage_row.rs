@@ -30,6 +30,8 @@ pub(super) fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
         from_ns: None,
         from_utc: None,
         to_utc: None,
+        from_local: None,
+        to_local: None,
         report: None,
         saturation: None,
         mocks: Vec::new(),
@@ -75,6 +77,8 @@ pub(super) fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
             let to = from + summary.run.elapsed_ns;
             row.from_utc = Some(record::utc(from, UTC));
             row.to_utc = Some(record::utc(to, UTC));
+            row.from_local = identity.local(from);
+            row.to_local = identity.local(to);
             let checked_ns = stage.cool_down.map_or(0, |check| check.probed_until_ns);
             row.links = links::links(&identity.content.dashboards, from, to + checked_ns);
             row.report = Some((*report).to_owned());

@@ -6,7 +6,7 @@ use serde::Serialize;
 use analysis::{
     figures::Figure,
     page::Page,
-    summary::{Row, ServerRow, Stats, Summary},
+    summary::{P999_SAMPLES, Row, ServerRow, Stats, Summary},
 };
 use measure::TimeKind;
 
@@ -26,6 +26,9 @@ pub struct EndpointRow {
     pub p90: Option<String>,
     pub p95: Option<String>,
     pub p99: Option<String>,
+    /// `None` if there are too few requests for this percentile, and no criterion judges it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p999: Option<String>,
     pub max: Option<String>,
     /// Columns that a criterion judges, by the names of these members.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -91,6 +94,7 @@ fn endpoint(page: &Page, row: &Row, is_total: bool) -> EndpointRow {
     // The mean of the answered requests alone would hide those without an answer.
     let mean = stats.filter(|stats| stats.unanswered == 0);
     let mean = mean.and_then(|stats| stats.mean_ns);
+    let has_p999 = row.count >= P999_SAMPLES || judged_columns.contains(&"p999");
     EndpointRow {
         text: row.text.clone(),
         is_total,
@@ -102,6 +106,7 @@ fn endpoint(page: &Page, row: &Row, is_total: bool) -> EndpointRow {
         p90: text(|stats| &stats.p90),
         p95: text(|stats| &stats.p95),
         p99: text(|stats| &stats.p99),
+        p999: text(|stats| &stats.p999).filter(|_| has_p999),
         max: text(|stats| &stats.max),
         judged: judged_columns,
     }
@@ -145,6 +150,7 @@ fn judged(summary: &Summary, row: &Row, time: &str) -> Vec<&'static str> {
         ("p90", vec![format!("{time}/p90")]),
         ("p95", vec![format!("{time}/p95")]),
         ("p99", vec![format!("{time}/p99")]),
+        ("p999", vec![format!("{time}/p999")]),
         ("max", vec![format!("{time}/max")]),
     ];
     let columns = columns

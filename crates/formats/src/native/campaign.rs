@@ -4,6 +4,7 @@
 mod content;
 mod cool_down;
 mod deployment;
+mod time_zone;
 
 use std::path::Path;
 

@@ -55,7 +55,7 @@ pub const STAGE: &[&str] = &[
 ];
 pub const SECTION: &[&str] = &["title", "date", "text", "file", "place"];
 pub const NOTE: &[&str] = &["file"];
-pub const SHOW: &[&str] = &["metrics", "rates", "links"];
+pub const SHOW: &[&str] = &["metrics", "rates", "links", "time-zone"];
 pub const COOL_DOWN: &[&str] = &["at-most", "rate", "for", "baseline"];
 pub const PHASE: &[&str] = &[
     "rate",

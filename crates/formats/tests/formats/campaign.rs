@@ -367,3 +367,30 @@ fn dashboards_have_urls_with_known_placeholders() {
         assert_eq!(problems, [format!("c.yml:7:21: {message}")]);
     }
 }
+
+#[test]
+fn time_zone_is_a_known_name_or_an_offset() {
+    let stages = "stages:\n- { name: half, load: { rate: 5/s, duration: 10s } }\n";
+    let show = |zone: &str| read(&format!("{stages}show: {{ time-zone: {zone} }}\n"));
+    for (text, shown) in [
+        ("America/New_York", "America/New_York"),
+        ("america/new_york", "America/New_York"),
+        ("UTC-05:00", "UTC-05:00"),
+        ("+5:30", "UTC+05:30"),
+    ] {
+        let zone = show(text).unwrap().content.time_zone.unwrap();
+        assert_eq!(zone.to_string(), shown);
+    }
+    assert_eq!(read(stages).unwrap().content.time_zone, None);
+    for (text, advice) in [
+        ("Amerika/New_York", "did you mean `America/New_York`?"),
+        ("Nowhere", "use a name such as America/New_York"),
+        ("UTC+15:00", "database"),
+    ] {
+        let problems = show(text).unwrap_err();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        let begin = format!("c.yml:7:20: `time-zone: {text}` is not in this machine's");
+        assert!(problems[0].starts_with(&begin), "{problems:?}");
+        assert!(problems[0].contains(advice), "{problems:?}");
+    }
+}

@@ -9,10 +9,14 @@ use plan::{
 use record::units;
 
 use super::or_dash;
+
 use crate::{
     profile::rounded,
     sheet::{Block, SheetTable},
 };
+
+/// Length of a date and a time, before the offset from UTC.
+pub(super) const DATE_AND_TIME: usize = "2026-11-27 03:30:59".len();
 
 pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     let mut blocks = vec![Block::Heading("Load"), Block::Table(stages(campaign))];
@@ -32,7 +36,9 @@ pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
 }
 
 fn stages(campaign: &Campaign) -> SheetTable {
-    let mut table = SheetTable::new(&["Stage", "<Load", "From (UTC)", "To (UTC)", "Lasted"]);
+    let zone = zone_name(campaign);
+    let (from, to) = (format!("From ({zone})"), format!("To ({zone})"));
+    let mut table = SheetTable::new(&["Stage", "<Load", &from, &to, "Lasted"]);
     for row in &campaign.stages {
         let load = match &row.target {
             Some(target) => format!("{}, on `{target}`", row.load),
@@ -41,8 +47,8 @@ fn stages(campaign: &Campaign) -> SheetTable {
         let cells = [
             row.name.clone(),
             load,
-            or_dash(row.from_utc.as_deref().map(clock)),
-            or_dash(row.to_utc.as_deref().map(clock)),
+            or_dash(clock(row.from_local.as_ref(), row.from_utc.as_ref())),
+            or_dash(clock(row.to_local.as_ref(), row.to_utc.as_ref())),
             or_dash(row.elapsed_ns.map(units::time)),
         ];
         table.row(cells, None);
@@ -50,8 +56,24 @@ fn stages(campaign: &Campaign) -> SheetTable {
     table
 }
 
-fn clock(utc: &str) -> String {
-    utc.replace('T', " ").trim_end_matches('Z').to_owned()
+/// Returns the name of the time zone of the report's times.
+pub(super) fn zone_name(campaign: &Campaign) -> String {
+    let identity = &campaign.identity;
+    let known = identity
+        .zone
+        .as_ref()
+        .and(identity.content.time_zone.as_ref());
+    known.map_or_else(|| "UTC".to_owned(), ToString::to_string)
+}
+
+/// Formats a local time with its offset, as `2026-11-27 03:30:59 -05:00`, or else the time in UTC.
+fn clock(local: Option<&String>, utc: Option<&String>) -> Option<String> {
+    let Some(local) = local else {
+        return Some(utc?.replace('T', " ").trim_end_matches('Z').to_owned());
+    };
+    let text = local.replace('T', " ");
+    let (time, offset) = text.split_at_checked(DATE_AND_TIME)?;
+    Some(format!("{time} {offset}"))
 }
 
 /// Returns the team's rows, after those that follow from the deployments.

@@ -74,12 +74,19 @@ fn stage_table(rows: &[StageRow], unit: RateUnit) -> SheetTable {
     let mut heads = vec!["Stage", "<Verdict", "Requests", &requests];
     heads.extend(has_phases.then_some(busiest.as_str()));
     heads.extend(["Failed", "p50", "p95", "p99"]);
+    let total = |row: &StageRow| {
+        let mut rows = row.requests_by_endpoint.iter();
+        rows.find(|row| row.is_total).cloned()
+    };
+    let p999 = |row: &StageRow| total(row).and_then(|total| total.p999);
+    let has_p999 = rows.iter().any(|row| p999(row).is_some());
+    heads.extend(has_p999.then_some("p99.9"));
     let has_limits = rows.iter().any(|row| row.saturation.is_some());
     heads.extend(has_limits.then_some("<First limit"));
     let mut table = SheetTable::new(&heads);
     for row in rows {
-        let total = row.requests_by_endpoint.iter().find(|row| row.is_total);
-        let judged = |column: &str| total.is_some_and(|total| total.is_judged(column));
+        let total = total(row);
+        let judged = |column: &str| total.as_ref().is_some_and(|total| total.is_judged(column));
         let [p50, p95, p99] = row.percentiles.clone();
         let busiest = row.busiest_phase_per_second;
         let cells = [
@@ -101,8 +108,10 @@ fn stage_table(rows: &[StageRow], unit: RateUnit) -> SheetTable {
             marked(or_dash(p95), judged("p95")),
             marked(or_dash(p99), judged("p99")),
         ];
+        let p999 = has_p999.then(|| marked(or_dash(p999(row)), judged("p999")));
         let limit = has_limits.then(|| or_dash(row.saturation.as_ref().map(first_limit)));
-        let cells = cells.into_iter().chain(busiest).chain(figures).chain(limit);
+        let cells = cells.into_iter().chain(busiest).chain(figures);
+        let cells = cells.chain(p999).chain(limit);
         table.row(cells, row.report.clone());
     }
     table
@@ -156,9 +165,12 @@ fn criteria(rows: &[StageRow]) -> Option<SheetTable> {
 
 fn endpoints(rows: &[EndpointRow], unit: RateUnit) -> SheetTable {
     let requests = format!("Requests{}", unit.suffix());
-    let heads = [
-        "Endpoint", "Requests", "Failed", &requests, "Mean", "p50", "p90", "p95", "p99", "Max",
+    let mut heads = vec![
+        "Endpoint", "Requests", "Failed", &requests, "Mean", "p50", "p90", "p95", "p99",
     ];
+    let has_p999 = rows.iter().any(|row| row.p999.is_some());
+    heads.extend(has_p999.then_some("p99.9"));
+    heads.push("Max");
     let mut table = SheetTable::new(&heads);
     for row in rows {
         let time =
@@ -174,9 +186,10 @@ fn endpoints(rows: &[EndpointRow], unit: RateUnit) -> SheetTable {
             time("p90", &row.p90),
             time("p95", &row.p95),
             time("p99", &row.p99),
-            time("max", &row.max),
         ];
-        table.row(cells, None);
+        let p999 = has_p999.then(|| time("p999", &row.p999));
+        let cells = cells.into_iter().chain(p999);
+        table.row(cells.chain([time("max", &row.max)]), None);
     }
     table
 }

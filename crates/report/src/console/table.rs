@@ -1,7 +1,7 @@
 //! Formats the table of labels. Columns are as wide as their content, and the label column gets the
 //! rest of the line.
 
-use analysis::summary::{Figure, Row, Stats, Summary};
+use analysis::summary::{Figure, P999_SAMPLES, Row, Stats, Summary};
 use record::units;
 
 use super::{
@@ -35,8 +35,6 @@ const MAX_THIN: usize = 6;
 const MIN_LABEL: usize = 12;
 /// Minimum width of labels. Columns are dropped to reach it.
 const GOOD_LABEL: usize = 20;
-/// Number of requests from which p99.9 has at least ten samples beyond it.
-const P999_SAMPLES: u64 = 10_000;
 const SERVICE: &str = "  service";
 const FIRST_BYTE: &str = "  first byte";
 const UNPAUSED: &str = "  without pauses";

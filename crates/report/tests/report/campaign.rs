@@ -25,6 +25,7 @@ fn identity() -> Identity {
         recommendations: vec!["Ask the owner of the database.".into()],
         scaling: None,
         content: ReportContent::default(),
+        zone: None,
     }
 }
 

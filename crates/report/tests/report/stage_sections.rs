@@ -6,7 +6,11 @@ use analysis::{
     summary::ServerRow,
 };
 use decisions::campaign::{self, Campaign, FinishedStage, Identity, StageOutcome};
-use plan::report_content::{Dashboard, DashboardUrl, ReportContent};
+use plan::{
+    report_content::{Dashboard, DashboardUrl, ReportContent},
+    report_zone::ReportZone,
+};
+use record::Zone;
 
 use crate::support::{self, Folder};
 
@@ -43,8 +47,12 @@ fn campaign(pages: &[(&str, Option<&str>, &Page)]) -> Campaign {
         notes: None,
     });
     let stages: Vec<FinishedStage<'_>> = stages.collect();
+    campaign::judge(identity(), &stages)
+}
+
+fn identity() -> Identity {
     let url = DashboardUrl::parse("https://g.example/d?a=1&from={{ from_ms }}&to={{ to_ms }}");
-    let identity = Identity {
+    Identity {
         name: "Shop".into(),
         target: "http://127.0.0.1:1".into(),
         started_utc: "2026-01-02T03:04:05.000Z".into(),
@@ -62,8 +70,25 @@ fn campaign(pages: &[(&str, Option<&str>, &Page)]) -> Campaign {
             }],
             ..ReportContent::default()
         },
-    };
-    campaign::judge(identity, &stages)
+        zone: None,
+    }
+}
+
+#[test]
+fn tables_have_p999_only_where_ten_requests_are_above_it() {
+    let (few, mut many) = (page(), page());
+    many.summary.all.count = 10_000;
+    let pages = [("few", None, &few), ("many", None, &many)];
+    let campaign = campaign(&pages);
+    let total = |stage: usize| campaign.stages[stage].requests_by_endpoint.last().unwrap();
+    assert_eq!(total(0).p999, None);
+    let headline = many.summary.headline_stats().unwrap();
+    assert_eq!(total(1).p999, Some(headline.p999.value()));
+    let paper = plain(&report::campaign::sheet(&campaign, &[]).markdown);
+    assert_eq!(paper.matches("| p99 | p99.9 |").count(), 2, "{paper}");
+    let only_few = self::campaign(&pages[..1]);
+    let paper = plain(&report::campaign::sheet(&only_few, &[]).markdown);
+    assert!(!paper.contains("p99.9"), "{paper}");
 }
 
 /// Joins blanks, so that the widths of columns do not matter.
@@ -155,4 +180,40 @@ fn dashboards_are_linked_at_the_time_of_the_stage() {
     let link = format!("<a href=\"{link}\">Grafana &lt;b&gt;</a>");
     assert!(report.page.contains(&link), "{link}");
     assert!(report.markdown.contains(url), "{}", report.markdown);
+}
+
+#[test]
+fn times_of_stages_are_in_the_time_zone_of_the_plan() {
+    let (page, zone) = (page(), ReportZone::parse("UTC-05:00"));
+    let mut identity = identity();
+    identity.started_wall_ns = page.summary.run.started_wall_ns;
+    identity.zone = Zone::find(&zone);
+    identity.content.time_zone = Some(zone);
+    let stage = FinishedStage {
+        name: "half",
+        load: "open, 50/s",
+        target: None,
+        against: None,
+        planned: None,
+        outcome: StageOutcome::Ran {
+            page: &page,
+            code: 0,
+            report: "1-a/r/report.html",
+        },
+        cool_down: None,
+        notes: None,
+    };
+    let campaign = campaign::judge(identity, &[stage]);
+    let local = campaign.stages[0].from_local.clone().unwrap();
+    let (time, offset) = local.split_at("2026-01-02T03:04:05".len());
+    assert_eq!(offset, "-05:00");
+    let time = time.replace('T', " ");
+    let paper = plain(&report::campaign::sheet(&campaign, &[]).markdown);
+    for text in [
+        "| From (UTC-05:00) | To (UTC-05:00) |",
+        &format!("| {time} -05:00 |"),
+        &format!("{time} UTC-05:00 · 1 stages"),
+    ] {
+        assert!(paper.contains(text), "{text}: {paper}");
+    }
 }

@@ -65,6 +65,8 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
         from_ns: None,
         from_utc: None,
         to_utc: None,
+        from_local: None,
+        to_local: None,
         report: None,
         mocks: Vec::new(),
         saturation: None,

@@ -11,6 +11,7 @@ use plan::report_content::{
 use super::{
     model,
     read::{self, entries, list},
+    time_zone,
 };
 use crate::{
     document::{Entry, Node},
@@ -173,6 +174,9 @@ impl ContentReader<'_> {
             metrics: self.metrics(node.get("metrics")),
             dashboards: self.dashboards(node.get("links")),
             rates,
+            time_zone: node
+                .get("time-zone")
+                .and_then(|node| time_zone::read(node, self.findings)),
             ..ReportContent::default()
         }
     }

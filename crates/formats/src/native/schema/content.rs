@@ -48,6 +48,9 @@ pub(super) fn show(key: &str) -> Value {
         "rates" => {
             json!({ "enum": ["per second", "per minute"], "description": "Unit of request rates" })
         }
+        "time-zone" => {
+            json!({ "type": "string", "description": "Time zone of the times in the report: America/New_York, UTC-05:00, or local" })
+        }
         "links" => {
             json!({ "type": "object", "additionalProperties": { "type": "string" }, "description": "Dashboards to link to from each stage: names and URLs, with the placeholders {{ from_ms }}, {{ to_ms }}, {{ from_s }} and {{ to_s }}" })
         }
