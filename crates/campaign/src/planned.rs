@@ -1,6 +1,6 @@
 //! Planned rates of a stage, shown in the report.
 
-use decisions::campaign::{Planned, VolumeRate};
+use decisions::campaign::{Planned, PlannedCall, PresentVolume, VolumeRate};
 use plan::profile::Assumed;
 
 /// Returns the rates at the stage's highest level. `None` if the load is closed.
@@ -17,10 +17,17 @@ pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
             name: name.clone(),
             volume: volume.cloned(),
             per_second: per_second.first()? * times,
+            today: None,
         })
     };
     let scenarios = profile.scenarios.iter();
-    let scenarios = scenarios.map(|row| rate(&row.name, row.volume.as_ref(), &row.per_second));
+    let scenarios = scenarios.map(|row| {
+        let today = row.today.clone().zip(row.today_per_second);
+        Some(VolumeRate {
+            today: today.map(|(text, per_second)| PresentVolume { text, per_second }),
+            ..rate(&row.name, row.volume.as_ref(), &row.per_second)?
+        })
+    });
     let endpoints = profile.endpoints.iter();
     let endpoints = endpoints.map(|row| rate(&row.name, None, &row.per_second));
     let least = rates().min_by(f64::total_cmp)?;
@@ -30,5 +37,35 @@ pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
         requests_per_second: profile.requests_per_second.first()? * times,
         scenarios: scenarios.collect::<Option<_>>()?,
         endpoints: endpoints.collect::<Option<_>>()?,
+        calls: calls(plan),
     })
+}
+
+/// Returns the requests per iteration of each scenario. Empty if the plan has a single scenario.
+fn calls(plan: &plan::Plan) -> Vec<PlannedCall> {
+    let scenarios = plan.scenarios();
+    if scenarios.len() < 2 {
+        return Vec::new();
+    }
+    let calls = scenarios.iter().enumerate().flat_map(|(index, scenario)| {
+        let mut alone = plan.clone();
+        alone.work = vec![scenario.clone()].into();
+        let profile = session::profile::profile(&alone, 0, Assumed::default());
+        let Ok((profile, _)) = profile else {
+            return Vec::new();
+        };
+        let Some(column) = profile.columns.first() else {
+            return Vec::new();
+        };
+        let endpoints = profile.endpoints.iter().map(|row| {
+            let per_second = row.per_second.first().filter(|_| profile.is_known);
+            PlannedCall {
+                scenario: scenario.render(index),
+                endpoint: row.name.clone(),
+                per_iteration: per_second.map(|rate| rate / column.per_second),
+            }
+        });
+        endpoints.collect()
+    });
+    calls.collect()
 }

@@ -2,6 +2,7 @@
 //! `campaign.json`.
 
 mod brief;
+mod calls;
 mod comparison;
 mod links;
 mod projection;
@@ -21,6 +22,7 @@ use analysis::{
     verdict::{Judged, Judgement},
 };
 
+pub use calls::{CallRow, PlannedCall};
 pub use comparison::{Compared, Comparison};
 pub use links::StageLink;
 pub use projection::{Bracket, Estimate, Projection};
@@ -81,12 +83,27 @@ pub struct Planned {
     pub requests_per_second: f64,
     pub scenarios: Vec<VolumeRate>,
     pub endpoints: Vec<VolumeRate>,
+    /// Requests of each scenario by endpoint. Empty if the plan has a single scenario.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<PlannedCall>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct VolumeRate {
     pub name: String,
     pub volume: Option<String>,
+    pub per_second: f64,
+    /// The present volume of the scenario. `None` if the plan does not contain it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub today: Option<PresentVolume>,
+}
+
+/// How often a scenario starts in production today.
+#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
+pub struct PresentVolume {
+    /// As written in the plan.
+    pub text: String,
+    /// Starts per second.
     pub per_second: f64,
 }
 
@@ -241,6 +258,9 @@ pub struct Campaign {
     pub cause: Option<String>,
     pub stages: Vec<StageRow>,
     pub endpoints: Vec<Endpoint>,
+    /// Requests per iteration of each scenario by endpoint. Empty with a single scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -289,6 +309,7 @@ pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
         certainty: brief::certainty(stages, &rows),
         cause: brief::cause(&rows),
         endpoints: endpoints(stages),
+        calls: calls::rows(stages),
         comparisons: comparison::compare_stages(stages, &rows),
         projection: identity
             .scaling

@@ -175,6 +175,15 @@ impl RateUnit {
         }
     }
 
+    /// Returns the title of an axis with rates.
+    #[must_use]
+    pub fn axis_title(self) -> &'static str {
+        match self {
+            RateUnit::Second => "per second",
+            RateUnit::Minute => "per minute",
+        }
+    }
+
     /// Returns the unit as a suffix, as in "requests/min".
     #[must_use]
     pub fn suffix(self) -> &'static str {

@@ -18,6 +18,9 @@ pub struct Volume {
     /// Arrivals per second at 1x.
     #[serde(rename = "per_second")]
     pub rate: Rate,
+    /// The present volume, which reports compare with the tested one. It does not affect the load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub today: Option<Box<Volume>>,
 }
 
 /// Conversion of a business volume to a peak rate.
@@ -76,6 +79,7 @@ impl Volume {
             Some(rate) if !rate.is_zero() => Ok(Volume {
                 text: render(trimmed, peak),
                 rate,
+                today: None,
             }),
             Some(_) => refused(format!(
                 "a volume of `{trimmed}` has no arrivals: remove the scenario"
@@ -347,7 +351,7 @@ mod tests {
                 .map(|rate| Scenario {
                     name: None,
                     weight: 1,
-                    volume: Some(Volume { text: String::new(), rate: *rate }),
+                    volume: Some(Volume { text: String::new(), rate: *rate, today: None }),
                     on_error: Vec::new(),
                     steps: Vec::new(),
                 })

@@ -148,7 +148,8 @@ pub const CSV: &[&str] = &[
     "as",
 ];
 pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps", "on-error"];
-pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
+pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth", "today"];
+pub const TODAY: &[&str] = &["volume", "hours", "clustering"];
 /// Keys of steps other than requests. The key of a request is its method.
 pub const STEPS: &[&str] = &[
     "think",

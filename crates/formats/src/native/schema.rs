@@ -345,6 +345,13 @@ fn volume(key: &str) -> Value {
             json!({ "type": "number", "minimum": 1, "maximum": 1000, "description": "Peak rate divided by mean rate" })
         }
         "growth" => named("Expected growth", "share"),
+        "today" => json!({
+        "anyOf": [
+        { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*/(s|m|min|h|d)\\s*$" },
+        object(model::TODAY, volume, &["volume"]),
+        ],
+        "description": "The present volume, which the report of a campaign compares with the tested one: 1000/d",
+        }),
         _ => any(),
     }
 }

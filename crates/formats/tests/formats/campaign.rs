@@ -369,6 +369,57 @@ fn dashboards_have_urls_with_known_placeholders() {
 }
 
 #[test]
+fn todays_volume_does_not_affect_the_load() {
+    let plan = |volume: &str| {
+        let text = format!(
+            "loadline: 1\nname: Shop\ntarget: http://127.0.0.1:1\nscenarios:\n\
+             - {{ name: a, volume: {volume}, steps: [{{ get: / }}] }}\n\
+             stages: [{{ name: one, load: {{ level: 1x, duration: 10s }} }}]\n"
+        );
+        let read = translate_text("c.yml", &text);
+        let problems = |errors: formats::LoadErrors| {
+            let problems = errors.problems.iter().map(ToString::to_string);
+            problems.collect::<Vec<String>>()
+        };
+        read.map_err(problems).map(|campaign| {
+            let Work::Load(plan) = &campaign.stages[0].work else {
+                panic!("{campaign:?}");
+            };
+            let volume = plan.scenarios()[0].volume.clone().unwrap();
+            (plan.schedule(0).total(), volume.text, volume.today)
+        })
+    };
+    let (total, text, today) = plan("{ volume: 36000/h, today: 1000/d }").unwrap();
+    assert_eq!((total, text.as_str()), (100, "36000/h"));
+    let today = today.unwrap();
+    assert_eq!(today.text, "1000/d");
+    assert!((today.rate.as_f64() - 1000.0 / 86_400.0).abs() < 1e-9);
+    let peak = plan("{ volume: 36000/h, today: { volume: 1000, hours: 10, clustering: 2 } }");
+    let today = peak.unwrap().2.unwrap();
+    assert_eq!(today.text, "1000 in 10 h × 2");
+    for (volume, problem) in [
+        (
+            "{ volume: 36000/h, today: 1000 }",
+            "`1000` has no unit of time",
+        ),
+        (
+            "{ volume: 36000/h, today: { hours: 3 } }",
+            "the number is missing",
+        ),
+        (
+            "{ volume: 36000/h, today: { volume: 1/h, growth: 20% } }",
+            "growth",
+        ),
+        ("{ volume: 36000/h, today: 0/h }", "has no arrivals"),
+    ] {
+        let problems = plan(volume).unwrap_err();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].starts_with("c.yml:5:"), "{problems:?}");
+        assert!(problems[0].contains(problem), "{problems:?}");
+    }
+}
+
+#[test]
 fn time_zone_is_a_known_name_or_an_offset() {
     let stages = "stages:\n- { name: half, load: { rate: 5/s, duration: 10s } }\n";
     let show = |zone: &str| read(&format!("{stages}show: {{ time-zone: {zone} }}\n"));

@@ -12,7 +12,7 @@ mod workloads;
 
 use serde::Serialize;
 
-use crate::{Load, Plan, RowOrder, units::SECOND, volume};
+use crate::{Load, Plan, RowOrder, Scenario, units::SECOND, volume};
 pub use clients::{ClientsRow, ListenersRow};
 use columns::RateColumn;
 use journey::Journey;
@@ -105,6 +105,12 @@ pub struct ScenarioRow {
     pub volume: Option<String>,
     /// Volume as arrivals per second.
     pub volume_per_second: Option<f64>,
+    /// Present volume as written in the plan. `None` if the plan does not contain it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub today: Option<String>,
+    /// Present volume as arrivals per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub today_per_second: Option<f64>,
     /// Share of all arrivals.
     pub share: f64,
     /// Arrivals per second by column.
@@ -302,10 +308,13 @@ fn scenarios(
         .iter()
         .enumerate()
         .zip(journeys.iter().zip(shares));
+    let today = |scenario: &Scenario| scenario.volume.as_ref()?.today.clone();
     rows.map(|((index, scenario), (journey, share))| ScenarioRow {
         name: scenario.render(index),
         volume: scenario.volume.as_ref().map(|volume| volume.text.clone()),
         volume_per_second: scenario.volume.as_ref().map(|volume| volume.rate.as_f64()),
+        today: today(scenario).map(|today| today.text),
+        today_per_second: today(scenario).map(|today| today.rate.as_f64()),
         share: *share,
         per_second: columns
             .iter()

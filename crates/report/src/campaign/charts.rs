@@ -9,11 +9,11 @@ use analysis::{
 };
 use decisions::campaign::Campaign;
 use measure::TimeKind;
-use plan::report_content::RateUnit;
+use plan::report_content::{RateUnit, ReportContent};
 
 use super::server;
 use crate::svg::{
-    Axis, AxisKind, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height,
+    self, Axis, AxisKind, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height,
     plot_width,
 };
 
@@ -33,6 +33,7 @@ struct Placed<'a> {
 type Points = Vec<(f64, Option<f64>)>;
 
 struct TimeAxis {
+    title: &'static str,
     end_ns: u64,
     marks: Vec<(f64, String)>,
 }
@@ -48,6 +49,7 @@ impl TimeAxis {
             .zip(placed)
             .map(|((span, _), run)| (run.from_ns as f64, span.stage.clone().unwrap_or_default()));
         Some(TimeAxis {
+            title: "time since the start of the campaign",
             end_ns: ends.max()?,
             marks: marks.collect(),
         })
@@ -66,7 +68,7 @@ impl TimeAxis {
         Chart {
             title: title.to_owned(),
             y_title,
-            x_title: "time since the start of the campaign",
+            x_title: self.title,
             x: Axis::exactly(0.0, self.end_ns as f64, AxisUnit::Time, plot_width()),
             y: Axis::over(values, y.scale, y.unit, plot_height()),
             shades: Vec::new(),
@@ -84,6 +86,15 @@ pub(super) struct Charts {
     /// Metrics of the service.
     pub server: Vec<File>,
     pub constants: Vec<Constant>,
+    /// Charts of each stage that ran.
+    pub stages: Vec<StageCharts>,
+}
+
+/// The rate, times, errors and chosen metrics of a stage.
+#[derive(Debug)]
+pub(super) struct StageCharts {
+    pub stage: String,
+    pub files: Vec<File>,
 }
 
 pub(super) fn draw(runs: &[(RunSpan, &Page)], campaign: &Campaign) -> Charts {
@@ -114,10 +125,7 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], campaign: &Campaign) -> Charts {
             description: format!("Requests per {} over all stages", unit.name()),
             text: axis.drawn(
                 &format!("Requests per {}", unit.name()),
-                match unit {
-                    RateUnit::Second => "per second",
-                    RateUnit::Minute => "per minute",
-                },
+                unit.axis_title(),
                 rates,
                 throughput(&placed, unit),
             ),
@@ -155,7 +163,53 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], campaign: &Campaign) -> Charts {
         server: server.collect(),
         overview,
         constants,
+        stages: stages(runs, content),
     }
+}
+
+/// Draws the charts of each stage, with the code of a run's charts.
+fn stages(runs: &[(RunSpan, &Page)], content: &ReportContent) -> Vec<StageCharts> {
+    let ran = runs
+        .iter()
+        .filter_map(|(span, page)| Some((span.stage.as_ref()?, *page)));
+    let charts = ran.enumerate().map(|(number, (stage, page))| {
+        let mut files = svg::draw_stage(&page.summary, &page.series, content.rates);
+        files.extend(chosen(page, content));
+        for file in &mut files {
+            file.name = format!("stage-{}-{}", number + 1, file.name);
+            file.description = format!("{stage}: {}", file.description);
+        }
+        StageCharts {
+            stage: stage.clone(),
+            files,
+        }
+    });
+    charts.collect()
+}
+
+/// Draws the metrics that the plan chooses.
+fn chosen(page: &Page, content: &ReportContent) -> Vec<File> {
+    let run = Placed { from_ns: 0, page };
+    let Some(end_ns) = page.series.points.to_ns.last() else {
+        return Vec::new();
+    };
+    let axis = TimeAxis {
+        title: "time since the start",
+        end_ns: *end_ns,
+        marks: Vec::new(),
+    };
+    let mut panels = panels(&[run]);
+    let metrics = content.metrics.iter().enumerate();
+    let files = metrics.filter_map(|(number, chosen)| {
+        let panel = panels.remove(&chosen.name)?;
+        let title = chosen.title.as_ref().unwrap_or(&chosen.name);
+        let file = metric(&axis, number + 1, title, panel);
+        Some(File {
+            description: format!("{title} over the run"),
+            ..file
+        })
+    });
+    files.collect()
 }
 
 fn judged(runs: &[(RunSpan, &Page)], name: &str) -> bool {

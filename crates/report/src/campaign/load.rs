@@ -8,7 +8,7 @@ use plan::{
 };
 use record::units;
 
-use super::or_dash;
+use super::{calls, or_dash, today};
 
 use crate::{
     profile::rounded,
@@ -27,6 +27,8 @@ pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
             "Planned values at the peak of each stage if no request fails; figures are rounded separately.".into(),
         ));
     }
+    blocks.extend(today::blocks(campaign));
+    blocks.extend(calls::blocks(campaign));
     let differences = differences(campaign);
     if !differences.is_empty() {
         blocks.push(Block::Heading("Tested and target environment"));

@@ -2,11 +2,13 @@
 
 mod appendix;
 mod blocks;
+mod calls;
 mod charts;
 mod load;
 mod projection;
 mod results;
 mod server;
+mod today;
 
 use analysis::page::Page;
 use decisions::campaign::Campaign;
@@ -19,7 +21,8 @@ pub use charts::RunSpan;
 pub fn sheet(campaign: &Campaign, runs: &[(RunSpan, &Page)]) -> Sheet {
     let charts = charts::draw(runs, campaign);
     let blocks = blocks::build(campaign, &charts);
-    let files = charts.overview.iter().chain(&charts.server);
+    let stages = charts.stages.iter().flat_map(|stage| &stage.files);
+    let files = charts.overview.iter().chain(&charts.server).chain(stages);
     Sheet::new(&campaign.identity.name, &blocks, files.cloned().collect())
 }
 

@@ -33,22 +33,32 @@ pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'
     )));
     blocks.extend(charts.overview.iter().map(Block::Chart));
     for row in rows {
-        let has_requests = !row.requests_by_endpoint.is_empty();
-        if !has_requests && row.notes.is_none() {
-            continue;
-        }
-        blocks.push(Block::Subheading(format!("Stage {}", row.name)));
-        let notes = row.notes.clone();
-        blocks.extend(notes.map(|text| Block::Written { text, level: 3 }));
-        if has_requests {
-            blocks.push(Block::Table(endpoints(&row.requests_by_endpoint, rates)));
-        }
-        if !row.failures.is_empty() {
-            blocks.push(Block::Table(failures(&row.failures)));
-        }
-        if !row.links.is_empty() {
-            blocks.push(Block::Table(dashboards(row)));
-        }
+        blocks.extend(stage(row, charts, rates));
+    }
+    blocks
+}
+
+/// Returns what the report shows about one stage: notes, requests, failures, links and charts.
+fn stage<'a>(row: &StageRow, charts: &'a Charts, rates: RateUnit) -> Vec<Block<'a>> {
+    let has_requests = !row.requests_by_endpoint.is_empty();
+    if !has_requests && row.notes.is_none() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Subheading(format!("Stage {}", row.name))];
+    let notes = row.notes.clone();
+    blocks.extend(notes.map(|text| Block::Written { text, level: 3 }));
+    if has_requests {
+        blocks.push(Block::Table(endpoints(&row.requests_by_endpoint, rates)));
+    }
+    if !row.failures.is_empty() {
+        blocks.push(Block::Table(failures(&row.failures)));
+    }
+    if !row.links.is_empty() {
+        blocks.push(Block::Table(dashboards(row)));
+    }
+    let mut drawn = charts.stages.iter();
+    if let Some(drawn) = drawn.find(|drawn| drawn.stage == row.name) {
+        blocks.push(Block::Charts(&drawn.files));
     }
     blocks
 }

@@ -49,6 +49,8 @@ pub(crate) enum Block<'a> {
     List(Vec<String>),
     Table(SheetTable),
     Chart(&'a svg::File),
+    /// Small charts next to each other.
+    Charts(&'a [svg::File]),
 }
 
 /// What a reader needs first: the question, the answer, its cause, what to do, and how certain it

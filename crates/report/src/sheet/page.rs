@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::{Block, Brief, SheetTable, VerdictBadge, VerdictTone, is_verdict, written};
 use crate::{
     markdown::table::{CodeSpan, code_span},
+    svg::File,
     xml::{attribute, text},
 };
 
@@ -129,13 +130,21 @@ impl PageBuilder {
                 let heading = self.headings.last().map_or("Summary", String::as_str);
                 grid(table, &format!("{heading}, table {}", self.tables))
             }
-            Block::Chart(chart) => format!(
-                "<figure aria-label=\"{}\">\n{}</figure>\n",
-                attribute(&chart.description),
-                chart.text
-            ),
+            Block::Chart(chart) => figure(chart),
+            Block::Charts(charts) => {
+                let figures: String = charts.iter().map(figure).collect();
+                format!("<div class=\"charts\">\n{figures}</div>\n")
+            }
         }
     }
+}
+
+fn figure(chart: &File) -> String {
+    format!(
+        "<figure aria-label=\"{}\">\n{}</figure>\n",
+        attribute(&chart.description),
+        chart.text
+    )
 }
 
 fn answer(verdict: Option<VerdictBadge>, sentence: &str) -> String {

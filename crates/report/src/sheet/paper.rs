@@ -1,7 +1,10 @@
 //! Renders a report as GitHub Markdown.
 
 use super::{Block, Brief, CHARTS, SheetTable, VerdictBadge, written};
-use crate::markdown::table::{self, escaped};
+use crate::{
+    markdown::table::{self, escaped},
+    svg::File,
+};
 
 pub(super) fn render(blocks: &[Block<'_>]) -> String {
     let blocks: Vec<String> = blocks.iter().map(block).collect();
@@ -24,12 +27,20 @@ fn block(block: &Block<'_>) -> String {
             items.collect::<Vec<_>>().join("\n")
         }
         Block::Table(table) => grid(table),
-        Block::Chart(chart) => format!(
-            "![{}]({CHARTS}/{})",
-            escaped(&chart.description),
-            chart.name
-        ),
+        Block::Chart(chart) => image(chart),
+        Block::Charts(charts) => {
+            let images: Vec<String> = charts.iter().map(image).collect();
+            images.join("\n\n")
+        }
     }
+}
+
+fn image(chart: &File) -> String {
+    format!(
+        "![{}]({CHARTS}/{})",
+        escaped(&chart.description),
+        chart.name
+    )
 }
 
 fn answer(verdict: Option<VerdictBadge>, sentence: &str) -> String {

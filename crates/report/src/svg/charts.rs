@@ -1,6 +1,7 @@
 //! Charts for the Markdown report.
 
 use measure::TimeKind;
+use plan::report_content::RateUnit;
 
 use super::{
     Axis, AxisKind, AxisUnit, Chart, ChartCurve, File, Scale, Shade, plot_height, plot_width,
@@ -27,8 +28,8 @@ pub fn draw(summary: &Summary, series: &Series) -> Vec<File> {
         return Vec::new();
     }
     let charts = [
-        Some(throughput(summary, series)),
-        errors(summary, series),
+        Some(throughput(summary, series, RateUnit::Second)),
+        errors(summary, series, RateUnit::Second),
         streams(summary, series),
         Some(latency(summary, series)),
         percentiles(series),
@@ -37,6 +38,20 @@ pub fn draw(summary: &Summary, series: &Series) -> Vec<File> {
             .imported_from
             .is_none()
             .then(|| concurrency(summary, series)),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+/// Draws the rate, the times and the errors of a stage of a campaign.
+#[must_use]
+pub fn draw_stage(summary: &Summary, series: &Series, unit: RateUnit) -> Vec<File> {
+    if series.points.from_ns.is_empty() || summary.requests.issued == 0 {
+        return Vec::new();
+    }
+    let charts = [
+        Some(throughput(summary, series, unit)),
+        Some(latency(summary, series)),
+        errors(summary, series, unit),
     ];
     charts.into_iter().flatten().collect()
 }
@@ -82,22 +97,22 @@ fn moments(points: &Columns) -> impl Iterator<Item = (f64, f64)> + '_ {
         .map(|(from, to)| (from.midpoint(*to) as f64, (to - from).max(1) as f64 / 1e9))
 }
 
-fn per_second(points: &Columns, counts: &[Count]) -> Vec<(f64, Option<f64>)> {
+fn rates(points: &Columns, unit: RateUnit, counts: &[Count]) -> Vec<(f64, Option<f64>)> {
     let sum = |i: usize| counts.iter().map(|count| count(points)[i]).sum::<u64>() as f64;
     let places = moments(points).enumerate();
     places
-        .map(|(i, (x, seconds))| (x, Some(sum(i) / seconds)))
+        .map(|(i, (x, seconds))| (x, Some(unit.from_per_second(sum(i) / seconds))))
         .collect()
 }
 
-fn throughput(summary: &Summary, series: &Series) -> File {
+fn throughput(summary: &Summary, series: &Series, unit: RateUnit) -> File {
     let points = &series.points;
     let line = |name: &str, colour, dashes, filled, counts: &[Count]| ChartCurve {
         name: name.to_owned(),
         colour,
         dashes,
         filled,
-        points: per_second(points, counts),
+        points: rates(points, unit, counts),
     };
     let mut curves = vec![
         line("sent", SKY, "", true, &[|p| &p.issued]),
@@ -123,8 +138,8 @@ fn throughput(summary: &Summary, series: &Series) -> File {
     let chart = over_time(
         summary,
         series,
-        "Requests per second".into(),
-        "per second",
+        format!("Requests per {}", unit.name()),
+        unit.axis_title(),
         AxisKind {
             scale: Scale::Linear,
             unit: AxisUnit::Number,
@@ -133,7 +148,10 @@ fn throughput(summary: &Summary, series: &Series) -> File {
     );
     File {
         name: "throughput.svg".into(),
-        description: "Requests sent, answered and failed per second over the run".into(),
+        description: format!(
+            "Requests sent, answered and failed per {} over the run",
+            unit.name()
+        ),
         text: chart.draw(),
     }
 }
@@ -161,7 +179,7 @@ const ERRORS: [(&str, &str); 8] = [
     (BLACK, DASHED),
 ];
 
-fn errors(summary: &Summary, series: &Series) -> Option<File> {
+fn errors(summary: &Summary, series: &Series, unit: RateUnit) -> Option<File> {
     let points = &series.points;
     let came = points
         .errors
@@ -176,22 +194,25 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
             filled: false,
             points: moments(points)
                 .zip(counts)
-                .map(|((x, seconds), n)| (x, Some(*n as f64 / seconds)))
+                .map(|((x, seconds), n)| (x, Some(unit.from_per_second(*n as f64 / seconds))))
                 .collect(),
         })
         .collect();
     if curves.is_empty() {
         return None;
     }
-    let title = "Errors per second, by class".to_owned();
+    let title = format!("Errors per {}, by class", unit.name());
     let y = AxisKind {
         scale: Scale::Linear,
         unit: AxisUnit::Number,
     };
-    let chart = over_time(summary, series, title, "per second", y, curves);
+    let chart = over_time(summary, series, title, unit.axis_title(), y, curves);
     Some(File {
         name: "errors.svg".into(),
-        description: "Requests per second that failed or had no response, by class".into(),
+        description: format!(
+            "Requests per {} that failed or had no response, by class",
+            unit.name()
+        ),
         text: chart.draw(),
     })
 }

@@ -7,7 +7,7 @@ mod charts;
 use std::fmt::Write;
 
 pub use axis::{Axis, AxisKind, AxisUnit, Scale};
-pub use charts::{DASHED, LINES, draw};
+pub use charts::{DASHED, LINES, draw, draw_stage};
 
 use crate::xml::text as escaped;
 

@@ -52,8 +52,10 @@ fn planned(times: f64) -> Planned {
         name: name.into(),
         volume: volume.map(Into::into),
         per_second: per_second * times,
+        today: None,
     };
     Planned {
+        calls: Vec::new(),
         varies: times > 1.0,
         arrivals_per_second: 50.07 * times,
         requests_per_second: 209.8 * times,

@@ -3,14 +3,19 @@
 
 use analysis::{
     page::{self, Page},
-    summary::ServerRow,
+    series::Panel,
+    summary::{Row, ScenarioRow, ServerRow},
 };
-use decisions::campaign::{self, Campaign, FinishedStage, Identity, StageOutcome};
+use decisions::campaign::{
+    self, Campaign, FinishedStage, Identity, Planned, PlannedCall, PresentVolume, StageOutcome,
+    VolumeRate,
+};
 use plan::{
-    report_content::{Dashboard, DashboardUrl, ReportContent},
+    report_content::{Dashboard, DashboardUrl, ReportContent, ShownMetric},
     report_zone::ReportZone,
 };
 use record::Zone;
+use report::campaign::RunSpan;
 
 use crate::support::{self, Folder};
 
@@ -213,6 +218,178 @@ fn times_of_stages_are_in_the_time_zone_of_the_plan() {
         "| From (UTC-05:00) | To (UTC-05:00) |",
         &format!("| {time} -05:00 |"),
         &format!("{time} UTC-05:00 · 1 stages"),
+    ] {
+        assert!(paper.contains(text), "{text}: {paper}");
+    }
+}
+
+fn planned(times: f64, today: [Option<f64>; 2]) -> Planned {
+    let rate = |name: &str, per_second: f64, today: Option<f64>| VolumeRate {
+        name: name.into(),
+        volume: Some("36000/h".into()),
+        per_second: per_second * times,
+        today: today.map(|per_second| PresentVolume {
+            text: format!("{}/h", per_second * 3600.0),
+            per_second,
+        }),
+    };
+    Planned {
+        calls: Vec::new(),
+        varies: false,
+        arrivals_per_second: 50.0 * times,
+        requests_per_second: 100.0 * times,
+        scenarios: vec![
+            rate("Check-in", 10.0, today[0]),
+            rate("Pre check-in", 40.0, today[1]),
+        ],
+        endpoints: vec![rate("GET /", 100.0, None)],
+    }
+}
+
+fn with_today(today: [Option<f64>; 2]) -> String {
+    let page = page();
+    let plans = [0.5, 1.0].map(|times| planned(times, today));
+    let stages = ["half", "whole"].iter().zip(&plans).enumerate();
+    let stages = stages.map(|(number, (name, planned))| FinishedStage {
+        name,
+        load: "open",
+        target: None,
+        against: None,
+        planned: Some(planned),
+        outcome: StageOutcome::Ran {
+            page: &page,
+            code: u8::try_from(number).unwrap(),
+            report: "1-a/r/report.html",
+        },
+        cool_down: None,
+        notes: None,
+    });
+    let stages: Vec<FinishedStage<'_>> = stages.collect();
+    let campaign = campaign::judge(identity(), &stages);
+    plain(&report::campaign::sheet(&campaign, &[]).markdown)
+}
+
+#[test]
+fn tested_load_is_compared_with_todays_volume() {
+    let paper = with_today([Some(1.0), Some(4.0)]);
+    for text in [
+        "| Scenario | Today | Today/h | half: times today | whole: times today |",
+        "| Check-in | 3600/h | 3,600 | 5.00 x | 10.0 x |",
+        "| Pre check-in | 14400/h | 14,400 | 5.00 x | 10.0 x |",
+        "| Total | | 18,000 | 5.00 x | 10.0 x |",
+        "half is the highest load that holds: 90,000 arrivals per hour, 5.00 times today's 18,000. Today's volume is 20 % of it.",
+    ] {
+        assert!(paper.contains(text), "{text}: {paper}");
+    }
+}
+
+#[test]
+fn unknown_present_volume_leaves_the_total_open() {
+    let paper = with_today([Some(1.0), None]);
+    assert!(
+        paper.contains("| Pre check-in | – | – | – | – |"),
+        "{paper}"
+    );
+    assert!(paper.contains("| Total | | – | – | – |"), "{paper}");
+    assert!(!paper.contains("the highest load that holds"), "{paper}");
+    assert!(!with_today([None, None]).contains("times today"));
+}
+
+#[test]
+fn stages_have_charts_of_rates_times_errors_and_chosen_metrics() {
+    let mut page = page();
+    let line = |name: &str| {
+        let values = page.series.points.from_ns.iter();
+        let values = values.enumerate().map(|(at, _)| Some(at as f64));
+        Panel {
+            name: name.into(),
+            instance: None,
+            unit: String::new(),
+            limit: None,
+            values: values.collect(),
+        }
+    };
+    page.series.server = vec![line("vm.cpu"), line("vm.disk")];
+    let mut campaign = campaign(&[("half", None, &page)]);
+    campaign.identity.content.metrics = vec![ShownMetric {
+        name: "vm.cpu".into(),
+        title: Some("CPU <all>".into()),
+    }];
+    let span = RunSpan {
+        stage: Some("half".into()),
+    };
+    let probe = RunSpan { stage: None };
+    let sheet = report::campaign::sheet(&campaign, &[(span, &page), (probe, &page)]);
+    let names = sheet.charts.iter().map(|chart| chart.name.as_str());
+    let names: Vec<&str> = names.filter(|name| name.starts_with("stage-")).collect();
+    let expected = ["throughput", "latency", "errors", "server-1"];
+    assert_eq!(names, expected.map(|name| format!("stage-1-{name}.svg")));
+    assert!(sheet.page.contains("<div class=\"charts\">"));
+    assert!(
+        sheet
+            .page
+            .contains("aria-label=\"half: CPU &lt;all&gt; over the run\"")
+    );
+    let place = |text: &str| sheet.markdown.find(text).unwrap();
+    assert!(place("### Stage half") < place("(charts/stage-1-throughput.svg)"));
+    assert!(place("(charts/stage-1-server-1.svg)") < place("## Appendix"));
+}
+
+#[test]
+fn endpoints_of_each_scenario_have_planned_and_measured_requests() {
+    let mut page = page();
+    let label = page.summary.labels[0].clone();
+    let scenario = page.summary.scenarios[0].clone();
+    page.summary.labels = [("GET /a", 300), ("GET /both", 400)]
+        .map(|(text, count)| Row {
+            text: text.into(),
+            count,
+            ..label.clone()
+        })
+        .into();
+    page.summary.scenarios = [("Check-in", 100), ("Pre check-in", 300)]
+        .map(|(name, ended)| ScenarioRow {
+            name: name.into(),
+            ended,
+            ..scenario.clone()
+        })
+        .into();
+    let call = |scenario: &str, endpoint: &str, per_iteration: Option<f64>| PlannedCall {
+        scenario: scenario.into(),
+        endpoint: endpoint.into(),
+        per_iteration,
+    };
+    let mut planned = planned(1.0, [None, None]);
+    planned.calls = vec![
+        call("Check-in", "GET /a", Some(3.0)),
+        call("Check-in", "GET /both", Some(1.0)),
+        call("Pre check-in", "GET /both", None),
+    ];
+    let stage = |name: &'static str, outcome| FinishedStage {
+        name,
+        load: "open",
+        target: None,
+        against: None,
+        planned: Some(&planned),
+        outcome,
+        cool_down: None,
+        notes: None,
+    };
+    let ran = StageOutcome::Ran {
+        page: &page,
+        code: 0,
+        report: "1-a/r/report.html",
+    };
+    let stages = [stage("half", ran), stage("whole", StageOutcome::NotRun)];
+    let campaign = campaign::judge(identity(), &stages);
+    let paper = plain(&report::campaign::sheet(&campaign, &[]).markdown);
+    for text in [
+        "| Scenario | Endpoint | Planned per iteration | half | whole |",
+        "| Check-in | GET /a | 3 | 3 | – |",
+        "| Check-in | GET /both | 1 | 1 † | – |",
+        "| Pre check-in | GET /both | – | 1 † | – |",
+        "† several scenarios call this endpoint",
+        "Planned –: conditions or responses decide it.",
     ] {
         assert!(paper.contains(text), "{text}: {paper}");
     }

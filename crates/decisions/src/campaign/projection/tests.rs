@@ -37,6 +37,7 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
     let rate = |name: &str, share: f64| VolumeRate {
         name: name.into(),
         volume: None,
+        today: None,
         per_second: per_second * share,
     };
     StageRow {
@@ -48,6 +49,7 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
         reason: String::new(),
         criteria: Vec::new(),
         planned: Some(Planned {
+            calls: Vec::new(),
             arrivals_per_second: per_second,
             varies: false,
             requests_per_second: per_second * 4.0,

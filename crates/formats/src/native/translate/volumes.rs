@@ -73,25 +73,35 @@ impl Translator<'_> {
             let text = "`weight` cannot be combined with `volume`, which already sets the weight: remove `weight`";
             self.findings.problem(weight.key_mark, text);
         }
+        let mut volume = self.peak_volume(node, "volume", model::VOLUME)?;
+        if let Some(today) = node.get("today") {
+            let today = self.peak_volume(today, "today", model::TODAY)?;
+            volume.today = Some(Box::new(today));
+        }
+        Some(volume)
+    }
+
+    /// Reads a volume as a rate, or as a mapping with these keys.
+    fn peak_volume(&mut self, node: &Node, key: &str, known: &[&str]) -> Option<Volume> {
         if !node.is_map() {
-            let text = read::scalar(node, "volume", self.findings)?;
+            let text = read::scalar(node, key, self.findings)?;
             return read::grammar(
                 node,
                 Volume::read(&text, PeakRate::default()),
                 self.findings,
             );
         }
-        let keys = entries(node, "volume", model::VOLUME, self.findings);
+        let keys = entries(node, key, known, self.findings);
         if keys
             .iter()
-            .any(|entry| !model::VOLUME.contains(&entry.key.as_str()))
+            .any(|entry| !known.contains(&entry.key.as_str()))
         {
             return None;
         }
         let peak = self.peak_of(node);
         let Some(number) = node.get("volume") else {
             let help = "the number is missing: use, for example, { volume: 500000, hours: 12 }";
-            read::missing(node, model::VOLUME, help, self.findings);
+            read::missing(node, known, help, self.findings);
             return None;
         };
         let text = read::scalar(number, "volume", self.findings)?;
