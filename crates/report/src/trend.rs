@@ -146,13 +146,8 @@ fn chart(trend: &MetricTrend) -> svg::File {
             FigureUnit::PerSecond => "per second",
         },
         x_title: "run, oldest first",
-        x: Axis::exactly(
-            1.0,
-            points.len() as f64,
-            svg::AxisUnit::Number,
-            svg::plot_width(),
-        ),
-        y: Axis::exactly((low - air).max(0.0), high + air, unit, svg::plot_height()),
+        x: Axis::exactly(1.0, points.len() as f64, svg::AxisUnit::Number),
+        y: Axis::exactly((low - air).max(0.0), high + air, unit),
         marks: marks.collect(),
         curves: if trend.shifts.is_empty() {
             vec![values]

@@ -13,8 +13,7 @@ use plan::report_content::{RateUnit, ReportContent};
 
 use super::server;
 use crate::svg::{
-    self, Axis, AxisKind, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height,
-    plot_width,
+    self, Axis, AxisKind, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, NamedChart, Scale,
 };
 
 const MOST_LINES: usize = LINES.len();
@@ -55,13 +54,13 @@ impl TimeAxis {
         })
     }
 
-    fn drawn(
+    fn chart(
         &self,
         title: &str,
         y_title: &'static str,
         y: AxisKind,
         curves: Vec<ChartCurve>,
-    ) -> String {
+    ) -> Chart {
         let values = curves
             .iter()
             .flat_map(|curve| curve.points.iter().filter_map(|(_, y)| *y));
@@ -69,13 +68,12 @@ impl TimeAxis {
             title: title.to_owned(),
             y_title,
             x_title: self.title,
-            x: Axis::exactly(0.0, self.end_ns as f64, AxisUnit::Time, plot_width()),
-            y: Axis::over(values, y.scale, y.unit, plot_height()),
+            x: Axis::exactly(0.0, self.end_ns as f64, AxisUnit::Time),
+            y: Axis::over(values, y.scale, y.unit),
             shades: Vec::new(),
             marks: self.marks.clone(),
             curves,
         }
-        .draw()
     }
 }
 
@@ -120,20 +118,21 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], campaign: &Campaign) -> Charts {
     };
     let unit = content.rates;
     let overview = vec![
-        File {
+        NamedChart {
             name: "throughput.svg".into(),
             description: format!("Requests per {} over all stages", unit.name()),
-            text: axis.drawn(
+            chart: axis.chart(
                 &format!("Requests per {}", unit.name()),
                 unit.axis_title(),
                 rates,
                 throughput(&placed, unit),
             ),
-        },
-        File {
+        }
+        .full(),
+        NamedChart {
             name: "latency.svg".into(),
             description: "Response time over all stages".into(),
-            text: axis.drawn(
+            chart: axis.chart(
                 "Response time",
                 "log scale",
                 AxisKind {
@@ -142,7 +141,8 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], campaign: &Campaign) -> Charts {
                 },
                 latency(&placed),
             ),
-        },
+        }
+        .full(),
     ];
     let mut panels = panels(&placed);
     let constant = panels.iter().filter_map(|(name, (unit, lines))| {
@@ -157,7 +157,7 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], campaign: &Campaign) -> Charts {
     let server = shown.filter_map(|(number, name)| {
         let panel = panels.remove(&name)?;
         let title = server::title(content, &name);
-        Some(metric(&axis, number + 1, &title, panel))
+        Some(metric(&axis, number + 1, &title, panel).full())
     });
     Charts {
         server: server.collect(),
@@ -203,11 +203,9 @@ fn chosen(page: &Page, content: &ReportContent) -> Vec<File> {
     let files = metrics.filter_map(|(number, chosen)| {
         let panel = panels.remove(&chosen.name)?;
         let title = chosen.title.as_ref().unwrap_or(&chosen.name);
-        let file = metric(&axis, number + 1, title, panel);
-        Some(File {
-            description: format!("{title} over the run"),
-            ..file
-        })
+        let mut named = metric(&axis, number + 1, title, panel);
+        named.description = format!("{title} over the run");
+        Some(named.small())
     });
     files.collect()
 }
@@ -218,7 +216,7 @@ fn judged(runs: &[(RunSpan, &Page)], name: &str) -> bool {
     panels.any(|panel| panel.limit.is_some())
 }
 
-fn metric(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> File {
+fn metric(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> NamedChart {
     let names: Vec<&str> = lines.iter().filter_map(|(of, _)| of.as_deref()).collect();
     let common = common(&names);
     let by = common
@@ -248,10 +246,10 @@ fn metric(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> F
         "cores" => "cores",
         _ => "",
     };
-    File {
+    NamedChart {
         name: format!("server-{number}.svg"),
         description: format!("{name} over all stages"),
-        text: axis.drawn(
+        chart: axis.chart(
             &title,
             y_title,
             AxisKind {

@@ -53,7 +53,7 @@ pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
         ];
         table.row(cells.into_iter().chain(of_stages), None);
     }
-    let mut text = "Today: present volumes, from the plan. Each stage has its planned arrivals at its peak, divided by today's.".to_owned();
+    let mut text = "Times today: planned arrivals at the peak of the stage, divided by today's volume in the plan.".to_owned();
     if let Some(sentence) = total.and_then(|total| highest(&planned, total)) {
         text = format!("{sentence} {text}");
     }

@@ -2,9 +2,7 @@
 
 use decisions::find::{Over, ProbeRow, SearchResult, sweep::Scaling};
 
-use crate::svg::{
-    Axis, AxisUnit, Chart, ChartCurve, DASHED, File, Scale, Shade, plot_height, plot_width,
-};
+use crate::svg::{Axis, AxisUnit, Chart, ChartCurve, DASHED, File, Scale, Shade};
 
 const BLUE: &str = "#0072b2";
 const GREEN: &str = "#009e73";
@@ -108,8 +106,8 @@ fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let margin = (to - from) * 0.15;
     let (from, to) = (from - margin, to + margin);
     let within = |row: &&&ProbeRow| from <= row.level && row.level <= to;
-    let x = Axis::exactly(from, to, AxisUnit::Number, plot_width());
-    let y = Axis::exactly(0.0, 100.0, AxisUnit::Number, plot_height());
+    let x = Axis::exactly(from, to, AxisUnit::Number);
+    let y = Axis::exactly(0.0, 100.0, AxisUnit::Number);
     let curve = found
         .probabilities
         .iter()
@@ -143,8 +141,8 @@ fn law(found: &SearchResult, scaling: &Scaling, rows: &[&ProbeRow]) -> File {
         .fold(1.0, f64::max);
     let measured = rows.iter().map(|row| row.goodput);
     let values = measured.chain(scaling.curve.iter().map(|(_, per_second)| *per_second));
-    let y = Axis::over(values, Scale::Linear, AxisUnit::Number, plot_height());
-    let x = Axis::exactly(0.0, most, AxisUnit::Number, plot_width());
+    let y = Axis::over(values, Scale::Linear, AxisUnit::Number);
+    let x = Axis::exactly(0.0, most, AxisUnit::Number);
     let curve = scaling
         .curve
         .iter()
@@ -170,7 +168,7 @@ fn law(found: &SearchResult, scaling: &Scaling, rows: &[&ProbeRow]) -> File {
 
 fn all_levels(rows: &[&ProbeRow]) -> Axis {
     let levels = rows.iter().map(|row| row.level);
-    Axis::over(levels, Scale::Linear, AxisUnit::Number, plot_width())
+    Axis::over(levels, Scale::Linear, AxisUnit::Number)
 }
 
 fn latency(found: &SearchResult, rows: &[&ProbeRow]) -> File {
@@ -178,7 +176,7 @@ fn latency(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let values = rows
         .iter()
         .flat_map(|row| row.ns.iter().flatten().map(|ns| *ns as f64));
-    let y = Axis::over(values, Scale::Log, AxisUnit::Time, plot_height());
+    let y = Axis::over(values, Scale::Log, AxisUnit::Time);
     let curves = vec![
         dots("p50", BLUE, rows.iter(), at(0)),
         dots("p95", ORANGE, rows.iter(), at(1)),
@@ -202,7 +200,7 @@ fn goodput(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let most = rows.iter().map(|row| row.level).fold(0.0, f64::max);
     let values = rows.iter().map(|row| row.goodput);
     let values = values.chain((found.varied == Over::Rate).then_some(most));
-    let y = Axis::over(values, Scale::Linear, AxisUnit::Number, plot_height());
+    let y = Axis::over(values, Scale::Linear, AxisUnit::Number);
     let mut curves = vec![dots("answered as expected", GREEN, rows.iter(), |row| {
         Some(row.goodput)
     })];

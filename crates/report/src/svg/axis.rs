@@ -1,4 +1,4 @@
-//! Axes of charts: positions in pixels, and ticks.
+//! Axes of charts: positions as shares of the axis, and ticks.
 
 use record::units;
 
@@ -27,17 +27,11 @@ pub struct Axis {
     unit: AxisUnit,
     low: f64,
     high: f64,
-    pixels: f64,
 }
 
 impl Axis {
     #[must_use]
-    pub fn over(
-        values: impl Iterator<Item = f64>,
-        scale: Scale,
-        unit: AxisUnit,
-        pixels: f64,
-    ) -> Axis {
+    pub fn over(values: impl Iterator<Item = f64>, scale: Scale, unit: AxisUnit) -> Axis {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in
             values.filter(|value| value.is_finite() && (scale == Scale::Linear || *value > 0.0))
@@ -65,24 +59,23 @@ impl Axis {
             unit,
             low,
             high,
-            pixels,
         }
     }
 
     #[must_use]
-    pub fn exactly(low: f64, high: f64, unit: AxisUnit, pixels: f64) -> Axis {
+    pub fn exactly(low: f64, high: f64, unit: AxisUnit) -> Axis {
         let high = if high <= low { low + 1.0 } else { high };
         Axis {
             scale: Scale::Linear,
             unit,
             low,
             high,
-            pixels,
         }
     }
 
+    /// Returns the position of a value as a share of the axis, from 0 to 1.
     #[must_use]
-    pub fn at(&self, value: f64) -> f64 {
+    pub fn share(&self, value: f64) -> f64 {
         let share = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log => {
@@ -90,7 +83,7 @@ impl Axis {
                 (value / self.low).log10() / (self.high / self.low).log10()
             }
         };
-        share.clamp(0.0, 1.0) * self.pixels
+        share.clamp(0.0, 1.0)
     }
 
     #[must_use]
@@ -174,50 +167,35 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        let rate = Axis::over(
-            [3.0, 1_180.0].into_iter(),
-            Scale::Linear,
-            AxisUnit::Number,
-            100.0,
-        );
+        let rate = Axis::over([3.0, 1_180.0].into_iter(), Scale::Linear, AxisUnit::Number);
         assert_eq!(
             texts(&rate),
             ["0", "200", "400", "600", "800", "1,000", "1,200"]
         );
-        let time = Axis::over(
-            [80_000.0, 2.1e9].into_iter(),
-            Scale::Log,
-            AxisUnit::Time,
-            100.0,
-        );
+        let time = Axis::over([80_000.0, 2.1e9].into_iter(), Scale::Log, AxisUnit::Time);
         assert_eq!(
             texts(&time),
             ["10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s"]
         );
-        let run = Axis::exactly(0.0, 315e9, AxisUnit::Time, 100.0);
+        let run = Axis::exactly(0.0, 315e9, AxisUnit::Time);
         assert_eq!(
             texts(&run),
             ["0 s", "1 min", "2 min", "3 min", "4 min", "5 min"]
         );
-        let short = Axis::exactly(0.0, 2e9, AxisUnit::Time, 100.0);
+        let short = Axis::exactly(0.0, 2e9, AxisUnit::Time);
         assert_eq!(texts(&short), ["0 s", "500 ms", "1 s", "1.5 s", "2 s"]);
-        let nines = Axis::over(
-            [1.0, 1_000.0].into_iter(),
-            Scale::Log,
-            AxisUnit::Nines,
-            100.0,
-        );
+        let nines = Axis::over([1.0, 1_000.0].into_iter(), Scale::Log, AxisUnit::Nines);
         assert_eq!(texts(&nines), ["0 %", "90 %", "99 %", "99.9 %"]);
     }
 
     #[test]
     fn a_label_fits_the_margin() {
-        let bytes = Axis::over([2e8].into_iter(), Scale::Linear, AxisUnit::Number, 100.0);
+        let bytes = Axis::over([2e8].into_iter(), Scale::Linear, AxisUnit::Number);
         assert_eq!(texts(&bytes), ["0", "50 M", "100 M", "150 M", "200 M"]);
         for power in 0..30 {
             for scale in [Scale::Linear, Scale::Log] {
                 let most = 10f64.powi(power) * 1.7;
-                let axis = Axis::over([1.0, most].into_iter(), scale, AxisUnit::Number, 100.0);
+                let axis = Axis::over([1.0, most].into_iter(), scale, AxisUnit::Number);
                 for text in texts(&axis) {
                     assert!(text.chars().count() <= 9, "{text}");
                 }
@@ -227,16 +205,16 @@ mod tests {
 
     #[test]
     fn values_find_their_place_whatever_they_are() {
-        let axis = Axis::over([1e6, 1e8].into_iter(), Scale::Log, AxisUnit::Time, 100.0);
+        let axis = Axis::over([1e6, 1e8].into_iter(), Scale::Log, AxisUnit::Time);
         assert_eq!(
-            [1e6, 1e7, 1e8, 0.0, 1e12].map(|v| axis.at(v).round()),
+            [1e6, 1e7, 1e8, 0.0, 1e12].map(|v| (axis.share(v) * 100.0).round()),
             [0.0, 50.0, 100.0, 0.0, 100.0]
         );
         for scale in [Scale::Linear, Scale::Log] {
-            let empty = Axis::over(std::iter::empty(), scale, AxisUnit::Number, 100.0);
-            assert!(empty.at(5.0).is_finite() && !empty.ticks().is_empty());
-            let one = Axis::over([0.0].into_iter(), scale, AxisUnit::Number, 100.0);
-            assert!(one.at(0.0).is_finite() && one.ticks().len() < 20);
+            let empty = Axis::over(std::iter::empty(), scale, AxisUnit::Number);
+            assert!(empty.share(5.0).is_finite() && !empty.ticks().is_empty());
+            let one = Axis::over([0.0].into_iter(), scale, AxisUnit::Number);
+            assert!(one.share(0.0).is_finite() && one.ticks().len() < 20);
         }
     }
 }

@@ -3,9 +3,7 @@
 use measure::TimeKind;
 use plan::report_content::RateUnit;
 
-use super::{
-    Axis, AxisKind, AxisUnit, Chart, ChartCurve, File, Scale, Shade, plot_height, plot_width,
-};
+use super::{Axis, AxisKind, AxisUnit, Chart, ChartCurve, File, NamedChart, Scale, Shade};
 use analysis::{
     series::{Columns, Series, TimeColumns},
     summary::Summary,
@@ -28,10 +26,10 @@ pub fn draw(summary: &Summary, series: &Series) -> Vec<File> {
         return Vec::new();
     }
     let charts = [
-        Some(throughput(summary, series, RateUnit::Second)),
-        errors(summary, series, RateUnit::Second),
+        Some(throughput(summary, series, RateUnit::Second).full()),
+        errors(summary, series, RateUnit::Second).map(NamedChart::full),
         streams(summary, series),
-        Some(latency(summary, series)),
+        Some(latency(summary, series).full()),
         percentiles(series),
         summary
             .run
@@ -53,7 +51,11 @@ pub fn draw_stage(summary: &Summary, series: &Series, unit: RateUnit) -> Vec<Fil
         Some(latency(summary, series)),
         errors(summary, series, unit),
     ];
-    charts.into_iter().flatten().collect()
+    charts
+        .into_iter()
+        .flatten()
+        .map(NamedChart::small)
+        .collect()
 }
 
 fn over_time(
@@ -74,8 +76,8 @@ fn over_time(
         title,
         y_title,
         x_title: "time since the start",
-        x: Axis::exactly(0.0, end as f64, AxisUnit::Time, plot_width()),
-        y: Axis::over(values, y.scale, y.unit, plot_height()),
+        x: Axis::exactly(0.0, end as f64, AxisUnit::Time),
+        y: Axis::over(values, y.scale, y.unit),
         shades: late
             .map(|(from, to)| Shade {
                 from: *from as f64,
@@ -105,7 +107,7 @@ fn rates(points: &Columns, unit: RateUnit, counts: &[Count]) -> Vec<(f64, Option
         .collect()
 }
 
-fn throughput(summary: &Summary, series: &Series, unit: RateUnit) -> File {
+fn throughput(summary: &Summary, series: &Series, unit: RateUnit) -> NamedChart {
     let points = &series.points;
     let line = |name: &str, colour, dashes, filled, counts: &[Count]| ChartCurve {
         name: name.to_owned(),
@@ -146,13 +148,13 @@ fn throughput(summary: &Summary, series: &Series, unit: RateUnit) -> File {
         },
         curves,
     );
-    File {
+    NamedChart {
         name: "throughput.svg".into(),
         description: format!(
             "Requests sent, answered and failed per {} over the run",
             unit.name()
         ),
-        text: chart.draw(),
+        chart,
     }
 }
 
@@ -179,7 +181,7 @@ const ERRORS: [(&str, &str); 8] = [
     (BLACK, DASHED),
 ];
 
-fn errors(summary: &Summary, series: &Series, unit: RateUnit) -> Option<File> {
+fn errors(summary: &Summary, series: &Series, unit: RateUnit) -> Option<NamedChart> {
     let points = &series.points;
     let came = points
         .errors
@@ -207,13 +209,13 @@ fn errors(summary: &Summary, series: &Series, unit: RateUnit) -> Option<File> {
         unit: AxisUnit::Number,
     };
     let chart = over_time(summary, series, title, unit.axis_title(), y, curves);
-    Some(File {
+    Some(NamedChart {
         name: "errors.svg".into(),
         description: format!(
             "Requests per {} that failed or had no response, by class",
             unit.name()
         ),
-        text: chart.draw(),
+        chart,
     })
 }
 
@@ -266,7 +268,7 @@ fn streams(summary: &Summary, series: &Series) -> Option<File> {
     })
 }
 
-fn latency(summary: &Summary, series: &Series) -> File {
+fn latency(summary: &Summary, series: &Series) -> NamedChart {
     let points = &series.points;
     let headline = summary.headline();
     let curve = |name, colour, dashes, column| time_curve(points, name, (colour, dashes), column);
@@ -293,10 +295,10 @@ fn latency(summary: &Summary, series: &Series) -> File {
         },
         curves,
     );
-    File {
+    NamedChart {
         name: "latency.svg".into(),
         description: format!("Percentiles of the {name} over the run, on a logarithmic axis"),
-        text: chart.draw(),
+        chart,
     }
 }
 
@@ -332,18 +334,8 @@ fn percentiles(series: &Series) -> Option<File> {
         title: "Latency by percentile".into(),
         y_title: "log scale",
         x_title: "share of requests that were at least this fast",
-        x: Axis::over(
-            all().map(|(x, _)| *x),
-            Scale::Log,
-            AxisUnit::Nines,
-            plot_width(),
-        ),
-        y: Axis::over(
-            all().filter_map(|(_, y)| *y),
-            Scale::Log,
-            AxisUnit::Time,
-            plot_height(),
-        ),
+        x: Axis::over(all().map(|(x, _)| *x), Scale::Log, AxisUnit::Nines),
+        y: Axis::over(all().filter_map(|(_, y)| *y), Scale::Log, AxisUnit::Time),
         shades: Vec::new(),
         marks: Vec::new(),
         curves,

@@ -11,12 +11,25 @@ pub use charts::{DASHED, LINES, draw, draw_stage};
 
 use crate::xml::text as escaped;
 
-const WIDTH: f64 = 860.0;
-const HEIGHT: f64 = 300.0;
+const FULL: ChartSize = ChartSize {
+    width: 860.0,
+    height: 300.0,
+    wraps_legend: false,
+};
+/// Two of these are next to each other on a page, with text of the same size.
+const SMALL: ChartSize = ChartSize {
+    width: 520.0,
+    height: 260.0,
+    wraps_legend: true,
+};
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 44.0;
+/// Font size of titles that fit above the plot.
+const TITLE_SIZE: f64 = 14.0;
+/// Height of a row of a legend.
+const LEGEND_ROW: f64 = 15.0;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
@@ -49,38 +62,130 @@ pub struct Chart {
     pub marks: Vec<(f64, String)>,
 }
 
-#[must_use]
-pub fn plot_width() -> f64 {
-    WIDTH - LEFT - RIGHT
+/// A chart with the name and the description of its file.
+pub struct NamedChart {
+    pub name: String,
+    pub description: String,
+    pub chart: Chart,
 }
 
-#[must_use]
-pub fn plot_height() -> f64 {
-    HEIGHT - TOP - BOTTOM
+impl NamedChart {
+    /// Draws the chart at the width of a page.
+    #[must_use]
+    pub fn full(self) -> File {
+        self.file(FULL)
+    }
+
+    /// Draws the chart at half the width of a page.
+    #[must_use]
+    pub fn small(self) -> File {
+        self.file(SMALL)
+    }
+
+    fn file(self, size: ChartSize) -> File {
+        File {
+            text: self.chart.draw_at(size),
+            name: self.name,
+            description: self.description,
+        }
+    }
+}
+
+/// Size of a chart in pixels.
+#[derive(Debug, Clone, Copy)]
+struct ChartSize {
+    width: f64,
+    height: f64,
+    /// Whether the legend has rows below the title, as many as it needs.
+    wraps_legend: bool,
+}
+
+/// A letter of the legend is about 6.6 pixels wide.
+fn letters(text: &str) -> f64 {
+    text.chars().count() as f64 * 6.6
+}
+
+/// A chart at a size.
+struct ChartDrawing<'a> {
+    chart: &'a Chart,
+    size: ChartSize,
+    /// Rows of the legend. Empty if the legend is next to the title.
+    rows: Vec<&'a [ChartCurve]>,
 }
 
 impl Chart {
+    /// Draws the chart at the width of a page.
     #[must_use]
     pub fn draw(&self) -> String {
+        self.draw_at(FULL)
+    }
+
+    fn draw_at(&self, size: ChartSize) -> String {
+        let drawing = ChartDrawing {
+            chart: self,
+            size,
+            rows: match size.wraps_legend {
+                true => self.legend_rows(size.width - LEFT - RIGHT),
+                false => Vec::new(),
+            },
+        };
+        drawing.draw()
+    }
+
+    /// Divides the legend into rows of at most this width.
+    fn legend_rows(&self, width: f64) -> Vec<&[ChartCurve]> {
+        let (mut rows, mut from, mut used) = (Vec::new(), 0, 0.0);
+        for (at, curve) in self.curves.iter().enumerate() {
+            let own = letters(&curve.name) + 40.0;
+            if at > from && used + own > width {
+                rows.push(&self.curves[from..at]);
+                (from, used) = (at, 0.0);
+            }
+            used += own;
+        }
+        if from < self.curves.len() {
+            rows.push(&self.curves[from..]);
+        }
+        rows
+    }
+}
+
+impl ChartDrawing<'_> {
+    fn plot_width(&self) -> f64 {
+        self.size.width - LEFT - RIGHT
+    }
+
+    /// Space above the plot: the title, and rows of the legend.
+    fn top(&self) -> f64 {
+        TOP + LEGEND_ROW * self.rows.len().saturating_sub(1) as f64
+    }
+
+    fn plot_height(&self) -> f64 {
+        self.size.height - self.top() - BOTTOM
+    }
+
+    fn draw(&self) -> String {
+        let ChartSize { width, height, .. } = self.size;
+        let top = self.top();
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
              font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{}</title>\n\
-             <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n",
-            escaped(&self.title)
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
+            escaped(&self.chart.title)
         );
-        for shade in &self.shades {
+        for shade in &self.chart.shades {
             let (from, to) = (self.x_at(shade.from), self.x_at(shade.to));
             add(
                 &mut out,
                 format_args!(
-                    "<rect x=\"{from:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#d55e00\" opacity=\"0.12\"/>\n",
+                    "<rect x=\"{from:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#d55e00\" opacity=\"0.12\"/>\n",
                     (to - from).max(1.0),
-                    plot_height()
+                    self.plot_height()
                 ),
             );
         }
         self.grid(&mut out);
-        for curve in &self.curves {
+        for curve in &self.chart.curves {
             self.curve(&mut out, curve);
         }
         self.legend(&mut out);
@@ -89,16 +194,17 @@ impl Chart {
     }
 
     fn x_at(&self, value: f64) -> f64 {
-        LEFT + self.x.at(value)
+        LEFT + self.chart.x.share(value) * self.plot_width()
     }
 
     fn y_at(&self, value: f64) -> f64 {
-        TOP + plot_height() - self.y.at(value)
+        self.top() + self.plot_height() - self.chart.y.share(value) * self.plot_height()
     }
 
     fn grid(&self, out: &mut String) {
-        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-        for (value, text) in self.y.ticks() {
+        let top = self.top();
+        let (right, bottom) = (self.size.width - RIGHT, self.size.height - BOTTOM);
+        for (value, text) in self.chart.y.ticks() {
             let y = self.y_at(value);
             add(
                 out,
@@ -111,7 +217,7 @@ impl Chart {
                 ),
             );
         }
-        for (value, text) in self.x.ticks() {
+        for (value, text) in self.chart.x.ticks() {
             let x = self.x_at(value);
             add(
                 out,
@@ -124,15 +230,15 @@ impl Chart {
                 ),
             );
         }
-        for (value, name) in &self.marks {
+        for (value, name) in &self.chart.marks {
             let x = self.x_at(*value);
             add(
                 out,
                 format_args!(
-                    "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom}\" stroke=\"#888888\" stroke-dasharray=\"2 3\"/>\n\
+                    "<line x1=\"{x:.1}\" y1=\"{top}\" x2=\"{x:.1}\" y2=\"{bottom}\" stroke=\"#888888\" stroke-dasharray=\"2 3\"/>\n\
                  <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#555555\" font-size=\"11\">{}</text>\n",
                     x + 4.0,
-                    TOP + 11.0,
+                    top + 11.0,
                     escaped(name)
                 ),
             );
@@ -143,11 +249,11 @@ impl Chart {
                 "<line x1=\"{LEFT}\" y1=\"{bottom}\" x2=\"{right}\" y2=\"{bottom}\" stroke=\"#999999\"/>\n\
              <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#555555\">{}</text>\n\
              <text transform=\"translate(14 {:.1}) rotate(-90)\" text-anchor=\"middle\" fill=\"#555555\">{}</text>\n",
-                LEFT + plot_width() / 2.0,
-                HEIGHT - 8.0,
-                escaped(self.x_title),
-                TOP + plot_height() / 2.0,
-                escaped(self.y_title)
+                LEFT + self.plot_width() / 2.0,
+                self.size.height - 8.0,
+                escaped(self.chart.x_title),
+                top + self.plot_height() / 2.0,
+                escaped(self.chart.y_title)
             ),
         );
     }
@@ -181,7 +287,7 @@ impl Chart {
                     places.first().map_or(LEFT, |p| p.0),
                     places.last().map_or(LEFT, |p| p.0),
                 );
-                let base = HEIGHT - BOTTOM;
+                let base = self.size.height - BOTTOM;
                 add(
                     out,
                     format_args!(
@@ -206,28 +312,44 @@ impl Chart {
         }
     }
 
+    /// Returns the font size at which a title of this width fits above the plot.
+    fn title_size(&self, width: f64) -> f64 {
+        let fitting = TITLE_SIZE * self.plot_width() / width.max(1.0);
+        fitting.floor().clamp(9.0, TITLE_SIZE)
+    }
+
     fn legend(&self, out: &mut String) {
+        // A letter of the title is about 7.6 pixels wide.
+        let title = self.chart.title.chars().count() as f64 * 7.6;
         add(
             out,
             format_args!(
-                "<text x=\"{LEFT}\" y=\"20\" font-size=\"14\" font-weight=\"600\" fill=\"#222222\">{}</text>\n",
-                escaped(&self.title)
+                "<text x=\"{LEFT}\" y=\"20\" font-size=\"{}\" font-weight=\"600\" fill=\"#222222\">{}</text>\n",
+                self.title_size(title),
+                escaped(&self.chart.title)
             ),
         );
-        // A letter is about 6.6 pixels wide, or 7.6 pixels in the title.
-        let names = self.curves.iter();
-        let names: f64 = names
-            .map(|curve| curve.name.chars().count() as f64 * 6.6 + 40.0)
-            .sum();
-        let title = self.title.chars().count() as f64 * 7.6;
-        let y = if title + names <= plot_width() {
+        if !self.rows.is_empty() {
+            for (number, row) in self.rows.iter().enumerate() {
+                self.legend_row(out, row, 35.0 + LEGEND_ROW * number as f64);
+            }
+            return;
+        }
+        let names = self.chart.curves.iter();
+        let names: f64 = names.map(|curve| letters(&curve.name) + 40.0).sum();
+        let y = if title + names <= self.plot_width() {
             20.0
         } else {
             35.0
         };
-        let mut x = WIDTH - RIGHT;
-        for curve in self.curves.iter().rev() {
-            x -= curve.name.chars().count() as f64 * 6.6;
+        self.legend_row(out, &self.chart.curves, y);
+    }
+
+    /// Draws a row of the legend that ends at the right edge.
+    fn legend_row(&self, out: &mut String, curves: &[ChartCurve], y: f64) {
+        let mut x = self.size.width - RIGHT;
+        for curve in curves.iter().rev() {
+            x -= letters(&curve.name);
             add(
                 out,
                 format_args!(

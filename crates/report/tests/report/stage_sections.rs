@@ -277,7 +277,7 @@ fn tested_load_is_compared_with_todays_volume() {
         "| Check-in | 3600/h | 3,600 | 5.00 x | 10.0 x |",
         "| Pre check-in | 14400/h | 14,400 | 5.00 x | 10.0 x |",
         "| Total | | 18,000 | 5.00 x | 10.0 x |",
-        "half is the highest load that holds: 90,000 arrivals per hour, 5.00 times today's 18,000. Today's volume is 20 % of it.",
+        "half is the highest load that holds: 90,000 arrivals per hour, 5.00 times today's 18,000. Today's volume is 20.0 % of it.",
     ] {
         assert!(paper.contains(text), "{text}: {paper}");
     }
@@ -324,6 +324,16 @@ fn stages_have_charts_of_rates_times_errors_and_chosen_metrics() {
     let names: Vec<&str> = names.filter(|name| name.starts_with("stage-")).collect();
     let expected = ["throughput", "latency", "errors", "server-1"];
     assert_eq!(names, expected.map(|name| format!("stage-1-{name}.svg")));
+    let mut stage_charts = sheet.charts.iter();
+    let rates = stage_charts.find(|chart| chart.name == "stage-1-throughput.svg");
+    let rates = &rates.unwrap().text;
+    assert!(rates.contains("viewBox=\"0 0 520 260\""), "{rates}");
+    // The legend has two rows, and nothing is left of the chart.
+    assert!(
+        rates.contains("y=\"35\"") && rates.contains("y=\"50\""),
+        "{rates}"
+    );
+    assert!(!rates.contains("x=\"-"), "{rates}");
     assert!(sheet.page.contains("<div class=\"charts\">"));
     assert!(
         sheet
