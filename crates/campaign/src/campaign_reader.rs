@@ -143,7 +143,8 @@ fn identity(head: &CampaignHead, folder: &Path, sink: &SharedMessageSink) -> Ide
     let zone = wanted.and_then(Zone::find);
     if let (Some(wanted), None) = (wanted, &zone) {
         sink.warning(&format_args!(
-            "the time zone {wanted} is not in this machine's time zone database: the report shows UTC (install tzdata)"
+            "the time zone {wanted} is not in this machine's time zone database: \
+             the report shows UTC (install tzdata)"
         ));
     }
     Identity {

@@ -8,6 +8,7 @@ mod mqtt;
 mod requests;
 mod socketio;
 mod steps;
+mod volumes;
 mod websocket;
 mod workloads;
 
@@ -73,7 +74,7 @@ fn definitions() -> Value {
     "volume": {
     "anyOf": [
     { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*/(s|m|min|h|d)\\s*$" },
-    object(model::VOLUME, volume, &["volume"]),
+    object(model::VOLUME, volumes::volume, &["volume"]),
     ],
     "description": "Number of starts of the scenario at 1x: 35260/h, or { volume: 500000, hours: 12, clustering: 1.5 }",
     },
@@ -328,30 +329,6 @@ fn scenario(key: &str) -> Value {
             "Functions of the script to call with the error of a request",
             "texts",
         ),
-        _ => any(),
-    }
-}
-
-fn volume(key: &str) -> Value {
-    match key {
-        "volume" => json!({
-        "anyOf": [{ "type": "number", "exclusiveMinimum": 0 }, { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(/(s|m|min|h|d))?\\s*$" }],
-        "description": "How many: 500000, or 12000/d",
-        }),
-        "hours" => {
-            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 24, "description": "Hours of the day in which the volume arrives" })
-        }
-        "clustering" => {
-            json!({ "type": "number", "minimum": 1, "maximum": 1000, "description": "Peak rate divided by mean rate" })
-        }
-        "growth" => named("Expected growth", "share"),
-        "today" => json!({
-        "anyOf": [
-        { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*/(s|m|min|h|d)\\s*$" },
-        object(model::TODAY, volume, &["volume"]),
-        ],
-        "description": "The present volume, which the report of a campaign compares with the tested one: 1000/d",
-        }),
         _ => any(),
     }
 }

@@ -30,10 +30,13 @@ pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
         ];
         table.row(cells.into_iter().chain(measured), None);
     }
-    let mut text = "Requests per iteration. Columns of stages: requests divided by iterations that ended, also by those that failed or were cut off.".to_owned();
+    let mut text = "Requests per iteration. Columns of stages: requests divided by iterations \
+                    that ended, also by those that failed or were cut off."
+        .to_owned();
     if campaign.calls.iter().any(|row| row.is_shared) {
         text += &format!(
-            " {SHARED} several scenarios call this endpoint: all its requests, divided by the iterations of all these scenarios."
+            " {SHARED} several scenarios call this endpoint: all its requests, divided by \
+             the iterations of all these scenarios."
         );
     }
     if campaign.calls.iter().any(|row| row.planned.is_none()) {

@@ -53,7 +53,9 @@ pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
         ];
         table.row(cells.into_iter().chain(of_stages), None);
     }
-    let mut text = "Times today: planned arrivals at the peak of the stage, divided by today's volume in the plan.".to_owned();
+    let mut text = "Times today: planned arrivals at the peak of the stage, divided by today's \
+                    volume in the plan."
+        .to_owned();
     if let Some(sentence) = total.and_then(|total| highest(&planned, total)) {
         text = format!("{sentence} {text}");
     }
@@ -83,7 +85,8 @@ fn highest(planned: &[(&StageRow, &Planned)], today: f64) -> Option<String> {
         held.max_by(|(_, a), (_, b)| a.arrivals_per_second.total_cmp(&b.arrivals_per_second))?;
     let tested = planned.arrivals_per_second;
     Some(format!(
-        "{} is the highest load that holds: {} arrivals per hour, {} times today's {}. Today's volume is {} of it.",
+        "{} is the highest load that holds: {} arrivals per hour, {} times today's {}. \
+         Today's volume is {} of it.",
         row.name,
         per_hour(tested),
         units::rate(tested / today),
