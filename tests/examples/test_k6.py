@@ -17,3 +17,15 @@ def test_thresholds_of_the_example_hold(loadline, start_lab):
     created = metrics["links_created"]["count"]
     assert created > 0
     assert lab.stats()["shortener"]["stored"] == created + 3
+
+
+def test_users_of_the_chat_example_hear_each_other(loadline, start_lab):
+    lab = start_lab("chat")
+    url = lab.url.replace("http", "ws")
+    flags = ["-e", f"BASE_URL={url}", "-e", "DURATION=1s", "--summary-export", "summary.json"]
+    done = loadline("k6", "run", *flags, EXAMPLE.parent / "chat.js")
+    assert done.returncode == 0, done.stdout + done.stderr
+    metrics = json.loads((loadline.folder / "summary.json").read_text())["metrics"]
+    assert metrics["ws_msgs_sent"]["count"] == 5 * metrics["ws_sessions"]["count"]
+    assert metrics["ws_sessions"]["count"] >= 5
+    assert metrics["chat_messages_of_others"]["count"] > 0

@@ -104,6 +104,12 @@ built_in! {
     HTTP_REQ_RECEIVING = "http_req_receiving" Trend Time;
     DATA_SENT = "data_sent" Counter Data;
     DATA_RECEIVED = "data_received" Counter Data;
+    WS_SESSIONS = "ws_sessions" Counter Default;
+    WS_CONNECTING = "ws_connecting" Trend Time;
+    WS_SESSION_DURATION = "ws_session_duration" Trend Time;
+    WS_PING = "ws_ping" Trend Time;
+    WS_MSGS_SENT = "ws_msgs_sent" Counter Default;
+    WS_MSGS_RECEIVED = "ws_msgs_received" Counter Default;
 }
 
 /// All metrics of a test by name. Each virtual user declares the same ones again.

@@ -137,6 +137,7 @@ impl User<'_> {
                 WebSocketDeflate::EachMessage => Offer::NoContext,
                 WebSocketDeflate::Full => Offer::Full,
             },
+            is_recorded: true,
         };
         let call = opening_call(step, request);
         let client = self.client;

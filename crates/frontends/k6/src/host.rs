@@ -16,7 +16,8 @@ use k6::{
 };
 use measure::sample::Intended;
 use script::k6::{
-    Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, ScenarioInfo, VuConnections,
+    Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, OpenedSocket, ScenarioInfo,
+    SocketRequest, VuConnections,
 };
 use worker::{
     OutputLine, Worker,
@@ -111,6 +112,14 @@ impl RunHost {
         Rc::clone(&known.1)
     }
 
+    /// Adds bytes that a virtual user has sent and received.
+    pub fn add_traffic(&self, vu: u64, sent: u64, received: u64) {
+        let mut traffic = self.traffic.borrow_mut();
+        let bytes = traffic.entry(vu).or_default();
+        bytes.0 += sent;
+        bytes.1 += received;
+    }
+
     /// Waits until option `rps` allows a request.
     pub async fn wait_for_rate(&self) {
         let Some(rps) = self.shared.options.rps.filter(|rps| *rps > 0) else {
@@ -134,6 +143,15 @@ impl Host for SharedHost {
     fn send(&self, connections: VuConnections, request: HttpRequest) -> HostFuture<HttpOutcome> {
         let host = Rc::clone(&self.0);
         Box::pin(async move { crate::http::send(&host, connections, request).await })
+    }
+
+    fn open_socket(
+        &self,
+        connections: VuConnections,
+        request: SocketRequest,
+    ) -> HostFuture<OpenedSocket> {
+        let host = Rc::clone(&self.0);
+        Box::pin(async move { crate::websocket::open(&host, connections, request).await })
     }
 
     fn sleep(&self, ns: u64) -> HostFuture<()> {

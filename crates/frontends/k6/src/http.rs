@@ -1,5 +1,7 @@
 //! Sends the requests of scripts, measures them, and describes the result as k6 does.
 
+use std::rc::Rc;
+
 use codec::{Want, encode, encode::Charset, url};
 use measure::{Fault, Sample, label::LabelGroup, outcome::Failure, sample::RequestOutcome};
 use script::k6::{
@@ -45,17 +47,8 @@ pub async fn send(host: &RunHost, connections: VuConnections, request: HttpReque
     };
     let pool = host.pool(connections);
     let limit = Limit::default().into();
-    let place = Place {
-        host,
-        place: worker.watch(&limit),
-    };
-    let mut sent = SentRequest {
-        exchange: call.exchange(worker),
-        call,
-        host,
-        vu: connections.vu,
-        is_settled: false,
-    };
+    let place = Place::new(host, &limit);
+    let mut sent = SentRequest::new(host, connections.vu, call);
     let client = &host.client;
     let measured = client.measure(&sent.call, &mut sent.exchange, &pool, &limit);
     let mut measured = measured.await;
@@ -66,22 +59,30 @@ pub async fn send(host: &RunHost, connections: VuConnections, request: HttpReque
 }
 
 /// A request that is recorded, even if its iteration is interrupted.
-struct SentRequest<'a> {
-    call: MeasuredCall<'a>,
-    exchange: Exchange,
+pub struct SentRequest<'a> {
+    pub call: MeasuredCall<'a>,
+    pub exchange: Exchange,
     host: &'a RunHost,
     vu: u64,
     is_settled: bool,
 }
 
-impl SentRequest<'_> {
-    fn settle(&mut self, sample: &Sample) {
+impl<'a> SentRequest<'a> {
+    pub fn new(host: &'a RunHost, vu: u64, call: MeasuredCall<'a>) -> SentRequest<'a> {
+        SentRequest {
+            exchange: call.exchange(&host.worker),
+            call,
+            host,
+            vu,
+            is_settled: false,
+        }
+    }
+
+    /// Records the result.
+    pub fn settle(&mut self, sample: &Sample) {
         self.is_settled = true;
-        let mut traffic = self.host.traffic.borrow_mut();
-        let bytes = traffic.entry(self.vu).or_default();
-        bytes.0 += sample.bytes_out;
-        bytes.1 += sample.bytes_in;
-        drop(traffic);
+        let host = self.host;
+        host.add_traffic(self.vu, sample.bytes_out, sample.bytes_in);
         // The requests of `setup` and `teardown` are not part of the load.
         if self.vu > 0 {
             record(self.host, sample);
@@ -101,9 +102,18 @@ impl Drop for SentRequest<'_> {
 }
 
 /// A limit that the worker knows, until it is dropped.
-struct Place<'h> {
+pub struct Place<'h> {
     host: &'h RunHost,
     place: usize,
+}
+
+impl<'h> Place<'h> {
+    pub fn new(host: &'h RunHost, limit: &Rc<Limit>) -> Place<'h> {
+        Place {
+            host,
+            place: host.worker.watch(limit),
+        }
+    }
 }
 
 impl Drop for Place<'_> {
@@ -112,7 +122,8 @@ impl Drop for Place<'_> {
     }
 }
 
-fn failed(code: u32, text: &str) -> HttpOutcome {
+/// Returns the outcome of a request that was not sent.
+pub fn failed(code: u32, text: &str) -> HttpOutcome {
     HttpOutcome {
         error: Some(HttpError {
             code,
@@ -122,7 +133,8 @@ fn failed(code: u32, text: &str) -> HttpOutcome {
     }
 }
 
-fn build(request: &HttpRequest) -> Result<Built, String> {
+/// Encodes a request.
+pub fn build(request: &HttpRequest) -> Result<Built, String> {
     let target = url::parse(&request.url).ok_or_else(|| format!("invalid URL: {}", request.url))?;
     let body = request.body.as_deref().unwrap_or_default();
     let mut head = Vec::with_capacity(256 + body.len());
@@ -182,7 +194,8 @@ fn record(host: &RunHost, sample: &Sample) {
     }
 }
 
-fn outcome(measured: &Measured, exchange: &mut Exchange) -> HttpOutcome {
+/// Describes the result of a request.
+pub fn outcome(measured: &Measured, exchange: &mut Exchange) -> HttpOutcome {
     let (fault, sample) = (measured.fault, &measured.sample);
     let moments = &exchange.moments;
     let written = moments.first_write.unwrap_or(sample.done_ns);

@@ -26,6 +26,7 @@ mod shared;
 mod test_file;
 mod unsupported;
 mod vus;
+mod websocket;
 
 use formats::TestFileReader;
 use record::Run;

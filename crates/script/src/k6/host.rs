@@ -12,6 +12,13 @@ pub trait Host {
     /// Sends one request, without redirects or cookies. The future returns when the response is
     /// complete or the request has failed.
     fn send(&self, connections: VuConnections, request: HttpRequest) -> HostFuture<HttpOutcome>;
+    /// Asks for a WebSocket connection. The future returns when the server has answered or the
+    /// request has failed.
+    fn open_socket(
+        &self,
+        connections: VuConnections,
+        request: SocketRequest,
+    ) -> HostFuture<OpenedSocket>;
     /// Waits for a duration in nanoseconds.
     fn sleep(&self, ns: u64) -> HostFuture<()>;
     /// Returns nanoseconds since the start of the run.
@@ -40,6 +47,84 @@ pub trait Host {
         let _ = (data, options);
         None
     }
+}
+
+/// An open WebSocket connection. Dropping it closes the connection in the background.
+pub trait HostSocket {
+    /// Queues a text message.
+    ///
+    /// # Errors
+    ///
+    /// Returns why the connection takes no more messages.
+    fn send_text(&self, text: &str) -> Result<(), String>;
+    /// Queues a binary message.
+    ///
+    /// # Errors
+    ///
+    /// Returns why the connection takes no more messages.
+    fn send_binary(&self, bytes: &[u8]) -> Result<(), String>;
+    /// Queues a ping, whose payload the pong repeats.
+    ///
+    /// # Errors
+    ///
+    /// Returns why the connection takes no more messages.
+    fn ping(&self, payload: &[u8]) -> Result<(), String>;
+    /// Returns the number of bytes that are queued and not sent yet.
+    fn unwritten(&self) -> usize;
+    /// Waits until everything is sent, or until the connection has ended.
+    fn flush(&self) -> HostFuture<()>;
+    /// Begins to close the connection. [`SocketEvent::Closed`] follows within a second.
+    fn close(&self, code: u16, reason: &str);
+    /// Waits for what the server sends next.
+    fn next(&self) -> HostFuture<SocketEvent>;
+}
+
+/// What happens on a WebSocket connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SocketEvent {
+    /// A text message.
+    Text(String),
+    /// A binary message.
+    Binary(Vec<u8>),
+    /// A ping, which is answered.
+    Ping,
+    /// A pong with its payload.
+    Pong(Vec<u8>),
+    /// The end of the connection, after which nothing follows.
+    Closed {
+        /// Close code of the server. 1006 if it sent no close frame.
+        code: u16,
+        /// Reason in the server's close frame.
+        reason: String,
+        /// Why the connection was lost. `None` if a close frame ended it, or this side.
+        error: Option<String>,
+    },
+}
+
+/// A request for a WebSocket connection.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SocketRequest {
+    /// Absolute URL with the scheme `http` or `https`, without user name, password and fragment.
+    pub url: String,
+    /// All headers except `Host` and those of the upgrade, in the order in which they are sent.
+    /// `Host` is among them only if the script sets it.
+    pub headers: Vec<(String, String)>,
+    /// Subprotocols in order of preference.
+    pub subprotocols: Vec<String>,
+    /// Whether compression of messages is offered.
+    pub compresses: bool,
+    /// Time limit in nanoseconds for the answer.
+    pub timeout_ns: u64,
+    /// The `name` tag, which names the request in reports.
+    pub name: String,
+}
+
+/// Answer to a request for a WebSocket connection.
+pub struct OpenedSocket {
+    /// The server's response. Its error says why there is no connection.
+    pub response: HttpOutcome,
+    /// The connection. `None` if the server refused or the request failed.
+    pub socket: Option<Rc<dyn HostSocket>>,
 }
 
 /// Whose connections a request uses.

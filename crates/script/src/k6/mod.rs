@@ -29,14 +29,16 @@ mod tags;
 mod timers;
 mod vu;
 mod web_crypto;
+mod websocket;
 
 #[cfg(test)]
 mod tests;
 
 pub use errors::ScriptError;
 pub use host::{
-    Headers, Host, HostFuture, HttpError, HttpOutcome, HttpRequest, InstanceInfo, ScenarioInfo,
-    StatusRange, Timings, VuConnections, VuId,
+    Headers, Host, HostFuture, HostSocket, HttpError, HttpOutcome, HttpRequest, InstanceInfo,
+    OpenedSocket, ScenarioInfo, SocketEvent, SocketRequest, StatusRange, Timings, VuConnections,
+    VuId,
 };
 pub use script::{LoadError, Script};
 pub use shared::{Fetch, ScriptFile, Settings};

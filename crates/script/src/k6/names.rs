@@ -5,31 +5,31 @@ use std::path::{Component, Path, PathBuf};
 use super::jslib;
 
 /// Built-in modules that scripts can load.
-pub const BUILT_IN: [&str; 9] = [
+pub const BUILT_IN: [&str; 12] = [
     "k6",
     "k6/crypto",
     "k6/data",
     "k6/encoding",
     "k6/execution",
+    "k6/experimental/websockets",
     "k6/html",
     "k6/http",
     "k6/metrics",
     "k6/timers",
+    "k6/websockets",
+    "k6/ws",
 ];
 
 /// Modules that k6 has and Loadline does not have yet.
-const NOT_YET: [&str; 11] = [
+const NOT_YET: [&str; 8] = [
     "k6/browser",
     "k6/crypto/x509",
     "k6/experimental/csv",
     "k6/experimental/fs",
     "k6/experimental/redis",
     "k6/experimental/streams",
-    "k6/experimental/websockets",
     "k6/net/grpc",
     "k6/secrets",
-    "k6/websockets",
-    "k6/ws",
 ];
 
 /// Modules that k6 removed, with their successors.

@@ -23,6 +23,7 @@ use super::{
     host::{Host, StatusRange, VuConnections, VuId},
     shared::Shared,
     tags::borrowed,
+    websocket::Session,
 };
 use crate::js::{edge::Waiter, rejections::Rejections, state::MOST_CPU_NS};
 
@@ -114,6 +115,8 @@ pub struct State {
     /// Statuses that count as expected. `None` means that requests are not judged.
     pub expected: RefCell<Option<Rc<[StatusRange]>>>,
     pub background: Background,
+    /// WebSocket sessions of the iteration.
+    pub sessions: RefCell<Vec<Rc<Session>>>,
     pub unhandled: Rejections,
     /// Objects of modules that were loaded, by name.
     pub modules: RefCell<HashMap<String, Persistent<Object<'static>>>>,
@@ -163,6 +166,7 @@ impl State {
             jar: RefCell::default(),
             expected: RefCell::new(Some(Rc::new([StatusRange { min: 200, max: 399 }]))),
             background: Background::default(),
+            sessions: RefCell::default(),
             unhandled: Rejections::default(),
             modules: RefCell::default(),
             kept: RefCell::default(),
@@ -312,10 +316,14 @@ impl State {
         }
     }
 
-    /// Cancels all timers and requests in the background.
+    /// Cancels all timers and requests in the background, and closes WebSocket connections.
     pub fn cancel_background(&self) {
         self.timers.borrow_mut().clear();
         self.background.clear();
+        self.sessions
+            .take()
+            .iter()
+            .for_each(|session| session.end());
     }
 
     /// Returns whose connections requests use.

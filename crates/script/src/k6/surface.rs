@@ -6,7 +6,7 @@ use rquickjs::{Ctx, Object, Result};
 
 use super::{
     core, crypto, data, encoding, errors::throw, execution, html, http, jslib, metrics,
-    state::State, timers,
+    state::State, timers, websocket,
 };
 
 /// Creates the exports of a built-in module. `default` is the object itself.
@@ -22,6 +22,9 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Obje
         "k6/execution" => execution::module(ctx, state)?,
         "k6/html" => html::module(ctx)?,
         "k6/http" => http::module(ctx, state)?,
+        "k6/experimental/websockets" => websocket::experimental(ctx, state)?,
+        "k6/websockets" => websocket::event_loop(ctx, state)?,
+        "k6/ws" => websocket::blocking(ctx, state)?,
         _ => return Err(throw(ctx, &format!("the module `{name}` does not exist"))),
     };
     Ok(exports)

@@ -9,7 +9,11 @@ use measure::{
 };
 use plan::Timeouts;
 
-use super::{Agent, Built, Call, CallError, Client, Exchange, NoCaller, pool::ConnectionPool};
+use super::{
+    Agent, Built, Call, CallError, Client, Exchange, NoCaller,
+    pool::ConnectionPool,
+    websocket::{UpgradeRequest, WebSocket},
+};
 use crate::{
     deadlines::{Limit, NEVER},
     worker::Worker,
@@ -54,6 +58,15 @@ pub struct Measured {
     pub sample: Sample,
 }
 
+/// A measured request for a WebSocket connection.
+#[derive(Debug)]
+pub struct MeasuredUpgrade {
+    /// The request.
+    pub measured: Measured,
+    /// The connection. `None` if the server refused, or if the request failed.
+    pub socket: Option<WebSocket>,
+}
+
 impl MeasuredCall<'_> {
     /// Creates the exchange of the call, which starts now.
     #[must_use]
@@ -64,6 +77,18 @@ impl MeasuredCall<'_> {
             idle_ns: Some(self.idle_ns.unwrap_or(AGES_NS)),
         };
         Exchange::begun(self.intended, worker.clock.now(), &timeouts, &worker.memory)
+    }
+
+    fn sent(&self) -> Call<'_> {
+        Call {
+            label: self.label,
+            method: self.method,
+            request: std::borrow::Cow::Borrowed(self.request),
+            want: self.want,
+            charset: Charset::Utf8,
+            sets_cookies: false,
+            redirects: None,
+        }
     }
 
     /// Returns the sample of the call, with what is known of its exchange.
@@ -130,15 +155,63 @@ impl Client {
         pool: &ConnectionPool,
         limit: &Rc<Limit>,
     ) -> Measured {
+        let in_flight = self.begin(call, exchange, limit);
+        let sent = self.send_measured(call, pool, limit, exchange).await;
+        self.finish(call, exchange, in_flight, sent.err())
+    }
+
+    /// Asks for a WebSocket connection and measures the request, as [`Client::measure`] does.
+    pub async fn measure_upgrade(
+        &self,
+        call: &MeasuredCall<'_>,
+        upgrade: UpgradeRequest<'_>,
+        exchange: &mut Exchange,
+        limit: &Rc<Limit>,
+    ) -> MeasuredUpgrade {
+        let in_flight = self.begin(call, exchange, limit);
+        let upgraded = if call.is_allowed {
+            let mut agent = Agent {
+                pool: &ConnectionPool::own(),
+                limit,
+                jar: &mut Jar::default(),
+            };
+            let caller = &mut NoCaller;
+            self.upgrade(&mut agent, &call.sent(), upgrade, caller, exchange)
+                .await
+        } else {
+            Err(Fault::HostNotAllowed)
+        };
+        let measured = self.finish(call, exchange, in_flight, upgraded.as_ref().err().copied());
+        limit.disarm();
+        MeasuredUpgrade {
+            measured,
+            socket: upgraded.ok().flatten(),
+        }
+    }
+
+    fn begin(
+        &self,
+        call: &MeasuredCall<'_>,
+        exchange: &Exchange,
+        limit: &Rc<Limit>,
+    ) -> InFlight<'_> {
         let worker = &self.worker;
         let now_ns = exchange.moments.started;
-        let mut in_flight = InFlight::new(worker, call.label, now_ns);
         let first_ns = [call.connect_ns.or(call.idle_ns), call.total_ns];
         let first_ns = first_ns.into_iter().flatten().min();
         let first_at = first_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
         worker.deadlines.borrow_mut().limit(limit, first_at);
-        let sent = self.send_measured(call, pool, limit, exchange).await;
-        let fault = sent.err();
+        InFlight::new(worker, call.label, now_ns)
+    }
+
+    fn finish(
+        &self,
+        call: &MeasuredCall<'_>,
+        exchange: &Exchange,
+        mut in_flight: InFlight<'_>,
+        fault: Option<Fault>,
+    ) -> Measured {
+        let worker = &self.worker;
         let done_ns = match fault {
             None => exchange.moments.done,
             Some(_) => worker.clock.now(),
@@ -165,16 +238,9 @@ impl Client {
             limit,
             jar: &mut Jar::default(),
         };
-        let sent = Call {
-            label: call.label,
-            method: call.method,
-            request: std::borrow::Cow::Borrowed(call.request),
-            want: call.want,
-            charset: Charset::Utf8,
-            sets_cookies: false,
-            redirects: None,
-        };
-        let sent = self.send(&mut agent, &sent, &mut NoCaller, exchange).await;
+        let sent = self
+            .send(&mut agent, &call.sent(), &mut NoCaller, exchange)
+            .await;
         sent.map_err(|error| match error {
             CallError::Fault(fault) => fault,
             // No redirects are followed here.

@@ -47,7 +47,7 @@ pub use exchange::{Exchange, Limits, Moments};
 use hosts::{Hosts, Ruling};
 pub use http1::Http1;
 use http2::{Protocol, ProtocolCell, heads::RequestHeads};
-pub use measured::{Measured, MeasuredCall};
+pub use measured::{Measured, MeasuredCall, MeasuredUpgrade};
 use pool::{Conn, ConnectionPool, OpenCount, OriginId};
 pub use request::{BuildError, Built, Override};
 pub use streamed::{StreamRules, StreamedResponse};

@@ -4,10 +4,12 @@
 //! [`WebSocket::read_idle`] during all other waits, so that pings are answered and messages that no
 //! step waits for are counted.
 
+mod events;
+
 use std::{
     cell::RefCell,
     rc::Rc,
-    task::{Context, Poll, Waker, ready},
+    task::{Context, Poll, ready},
 };
 
 use codec::{
@@ -31,7 +33,11 @@ use crate::{
     worker::Worker,
 };
 
+pub use events::SocketEvent;
+
 const NORMAL_CLOSURE: u16 = 1000;
+/// Stands for a connection that ended without a close frame.
+const ABNORMAL_CLOSURE: u16 = 1006;
 /// How long a connection that this side closed waits for the server's close frame.
 const CLOSE_WAIT_NS: u64 = 1_000_000_000;
 /// Maximum number of bytes that are read ahead while a message is written, and of unwritten bytes
@@ -47,6 +53,8 @@ pub struct UpgradeRequest<'a> {
     pub subprotocols: &'a [String],
     /// Compression to offer.
     pub deflate: Offer,
+    /// Whether the connection and its messages count in the record.
+    pub is_recorded: bool,
 }
 
 impl UpgradeRequest<'_> {
@@ -132,6 +140,14 @@ pub struct WebSocket {
     /// Bytes of frames received, with their heads.
     bytes_received: u64,
     held: Held,
+    /// Whether pings and pongs are given to the caller.
+    keeps_control: bool,
+    /// The ping or pong that was read last, until the caller takes it.
+    control: Option<SocketEvent>,
+    /// Ends the wait for the server's close frame. `None` unless the caller began to close.
+    closing: Option<Rc<Limit>>,
+    /// Whether the connection and its messages count in the record.
+    is_recorded: bool,
     /// Counts the connection while it is open.
     open: Option<OpenCounts>,
 }
@@ -200,7 +216,9 @@ impl Client {
         exchange.moments.bytes_in -= conn.transport.bytes_after_upgrade();
         self.keep_cookies(&request.target, agent.jar, caller, exchange);
         let counts = |count: fn(&mut WebSocketCounts)| {
-            count(&mut self.worker.recorder.borrow_mut().run.websocket);
+            if upgrade.is_recorded {
+                count(&mut self.worker.recorder.borrow_mut().run.websocket);
+            }
         };
         if exchange.answer.status != 101 {
             counts(|counts| counts.refused += 1);
@@ -218,7 +236,9 @@ impl Client {
         };
         counts(|counts| counts.opened += 1);
         let seed = u64::from_le_bytes(std::array::from_fn(|i| upgrade.random[i]));
-        Ok(Some(WebSocket::new(self, conn, &upgraded, seed)))
+        let mut socket = WebSocket::new(self, conn, &upgraded, seed);
+        socket.is_recorded = upgrade.is_recorded;
+        Ok(Some(socket))
     }
 
     /// Returns the compressor of a connection. Connections share one if its messages do not refer
@@ -266,6 +286,10 @@ impl WebSocket {
             sequence: 0,
             bytes_received: 0,
             held: Held::nothing(&worker.memory),
+            keeps_control: false,
+            control: None,
+            closing: None,
+            is_recorded: true,
             open: Some(OpenCounts {
                 _websocket: OpenCount::new(&worker.websockets),
                 _tcp: _open,
@@ -375,7 +399,7 @@ impl WebSocket {
         if self.ended.is_some() {
             return true;
         }
-        self.begin_close(code);
+        self.begin_close(code, "");
         let until = self.worker.clock.now() + CLOSE_WAIT_NS;
         self.worker.deadlines.borrow_mut().limit(limit, until);
         self.await_close(limit).await;
@@ -384,27 +408,30 @@ impl WebSocket {
     }
 
     /// Closes the connection in the background.
-    pub fn close_in_background(mut self) {
-        if self.ended.is_some() {
-            return;
+    pub fn close_in_background(self) {
+        self.close_in_background_with(NORMAL_CLOSURE, "");
+    }
+
+    /// Closes the connection in the background, with a code and a reason for the server.
+    pub fn close_in_background_with(mut self, code: u16, reason: &str) {
+        if self.ended.is_none() {
+            // The task below may never run, if the run ends now.
+            self.begin_closing(code, reason);
         }
-        self.begin_close(NORMAL_CLOSURE);
-        // The task may never run, if the run ends now.
-        let _ = self.poll_write(&mut Context::from_waker(Waker::noop()));
-        let worker = Rc::clone(&self.worker);
-        let limit = Rc::new(Limit::default());
-        let until = worker.clock.now() + CLOSE_WAIT_NS;
-        worker.deadlines.borrow_mut().limit(&limit, until);
+        let Some(limit) = self.closing.take() else {
+            return;
+        };
+        self.keeps_control = false;
         tokio::task::spawn_local(async move {
             self.await_close(&limit).await;
             limit.retire();
         });
     }
 
-    fn begin_close(&mut self, code: u16) {
+    fn begin_close(&mut self, code: u16, reason: &str) {
         self.open = None;
         self.count(|counts| counts.closed_here += 1);
-        self.queue_close(code);
+        self.queue_close(code, reason);
         self.ended = Some(End {
             fault: Fault::WebSocket(WebSocketFault::NotConnected),
             code: None,
@@ -412,9 +439,9 @@ impl WebSocket {
     }
 
     /// Queues a close frame. 1005 stands for a frame without a code.
-    fn queue_close(&mut self, code: u16) {
+    fn queue_close(&mut self, code: u16, reason: &str) {
         let mask = self.mask();
-        let close = (code != 1005).then_some(Close { code, reason: "" });
+        let close = (code != 1005).then_some(Close { code, reason });
         if websocket::write_close(&mut self.out, mask, close).is_err() {
             let _ = websocket::write_close(&mut self.out, mask, None);
         }
@@ -431,7 +458,9 @@ impl WebSocket {
     }
 
     fn count(&self, count: impl FnOnce(&mut WebSocketCounts)) {
-        count(&mut self.worker.recorder.borrow_mut().run.websocket);
+        if self.is_recorded {
+            count(&mut self.worker.recorder.borrow_mut().run.websocket);
+        }
     }
 
     /// Returns the mask of the next frame. It only has to differ from frame to frame: it protects
@@ -558,8 +587,17 @@ impl WebSocket {
                 Ok(Some(Event::Ping(payload))) => {
                     read.pings += 1;
                     read.pongs.push(payload.to_vec());
+                    if self.keeps_control {
+                        self.control = Some(SocketEvent::Ping(payload.to_vec()));
+                        break Ok(Some(now));
+                    }
                 }
-                Ok(Some(Event::Pong(_))) => {}
+                Ok(Some(Event::Pong(payload))) => {
+                    if self.keeps_control {
+                        self.control = Some(SocketEvent::Pong(payload.to_vec()));
+                        break Ok(Some(now));
+                    }
+                }
                 Ok(Some(Event::Close(close))) => {
                     self.close_reason =
                         close.map_or_else(Box::default, |close| close.reason.into());
@@ -605,7 +643,7 @@ impl WebSocket {
         if self.ended.is_none() {
             self.open = None;
             self.count(|counts| *counts.closed_by_server.entry(code).or_default() += 1);
-            self.queue_close(code);
+            self.queue_close(code, "");
         }
         self.ended = Some(End {
             fault,
@@ -615,7 +653,7 @@ impl WebSocket {
     }
 
     fn violated(&mut self, error: FrameError) -> Fault {
-        self.queue_close(error.close_code());
+        self.queue_close(error.close_code(), "");
         self.lost(frame_fault(error))
     }
 
@@ -630,7 +668,7 @@ impl WebSocket {
             self.count(|counts| counts.lost += 1);
             self.ended = Some(End {
                 fault,
-                code: Some(1006),
+                code: Some(ABNORMAL_CLOSURE),
             });
         }
         fault

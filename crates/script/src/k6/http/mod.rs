@@ -1,15 +1,15 @@
 //! The module `k6/http`.
 
-mod arguments;
+pub mod arguments;
 mod batch;
 mod body;
-mod cookies;
+pub mod cookies;
 mod digest;
 mod expected;
 mod pages;
-mod params;
-mod perform;
-mod response;
+pub mod params;
+pub mod perform;
+pub mod response;
 mod status;
 mod url;
 

@@ -134,23 +134,13 @@ fn read_key<'js>(
         "headers" => read_headers(value, &mut params.headers)?,
         "cookies" => read_cookies(value, &mut params.cookies)?,
         "jar" => {
-            let object = value.as_object();
-            let jar = object.and_then(Class::<Native<CookieJar>>::from_object);
-            if let Some(jar) = jar {
-                params.jar = Rc::clone(&jar.borrow().0.jar);
+            if let Some(jar) = jar_of(value) {
+                params.jar = jar;
             }
         }
         "tags" => {
-            if let Some(object) = value.as_object() {
-                for entry in object.props::<String, Js<'js>>() {
-                    let (name, value) = entry?;
-                    let text = tags::text(ctx, &name, &value)?;
-                    match name.as_str() {
-                        "name" => params.name = Some(text),
-                        _ => params.tags.push((name, text)),
-                    }
-                }
-            }
+            let name = read_tags(ctx, value, &mut params.tags)?;
+            params.name = name.or(params.name.take());
         }
         "timeout" => params.timeout_ns = read_timeout(value)?,
         "redirects" => {
@@ -186,7 +176,35 @@ fn read_key<'js>(
     Ok(())
 }
 
-fn read_headers<'js>(value: &Js<'js>, headers: &mut Vec<(String, String)>) -> Result<()> {
+/// Returns the jar in an object of the class `CookieJar`. `None` for other values.
+pub fn jar_of(value: &Js<'_>) -> Option<Rc<RefCell<Jar>>> {
+    let jar = Class::<Native<CookieJar>>::from_object(value.as_object()?)?;
+    let jar = Rc::clone(&jar.borrow().0.jar);
+    Some(jar)
+}
+
+/// Adds the tags of an object. Returns the tag `name`, which is not added.
+///
+/// # Errors
+///
+/// Throws if a value is not a text, boolean or number.
+pub fn read_tags<'js>(
+    ctx: &Ctx<'js>,
+    value: &Js<'js>,
+    read: &mut Vec<(String, String)>,
+) -> Result<Option<String>> {
+    let mut own_name = None;
+    for (name, text) in tags::read(ctx, Some(value))? {
+        match name.as_str() {
+            "name" => own_name = Some(text),
+            _ => read.push((name, text)),
+        }
+    }
+    Ok(own_name)
+}
+
+/// Adds the headers of an object. A later header replaces an earlier one of the same name.
+pub fn read_headers<'js>(value: &Js<'js>, headers: &mut Vec<(String, String)>) -> Result<()> {
     let Some(object) = value.as_object() else {
         return Ok(());
     };

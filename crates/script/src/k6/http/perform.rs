@@ -456,7 +456,8 @@ pub fn header<'a>(outcome: &'a HttpOutcome, name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value)
 }
 
-fn keep_cookies(jar: &Rc<RefCell<Jar>>, target: &Target, outcome: &HttpOutcome, now_s: i64) {
+/// Keeps the cookies of a response in a jar.
+pub fn keep_cookies(jar: &Rc<RefCell<Jar>>, target: &Target, outcome: &HttpOutcome, now_s: i64) {
     let is_cookie = |name: &str| name.eq_ignore_ascii_case("set-cookie");
     let cookies = outcome.headers.iter().filter(|(name, _)| is_cookie(name));
     for (_, value) in cookies {

@@ -9,7 +9,7 @@ use rquickjs::{
 };
 
 use super::{
-    super::{errors::throw, json_path, state::State},
+    super::{errors::throw, host::HttpOutcome, json_path, state::State},
     array_of, pages,
     params::{ResponseType, canonical},
     perform::Finished,
@@ -145,8 +145,13 @@ fn status_text<'js>(ctx: &Ctx<'js>, of: &Finished) -> Result<Js<'js>> {
 }
 
 fn headers<'js>(ctx: &Ctx<'js>, of: &Finished) -> Result<Js<'js>> {
+    Ok(header_object(ctx, &of.outcome)?.into_value())
+}
+
+/// Returns the headers of a response as an object with canonical names.
+pub fn header_object<'js>(ctx: &Ctx<'js>, outcome: &HttpOutcome) -> Result<Object<'js>> {
     let mut joined: Vec<(String, String)> = Vec::new();
-    for (name, value) in of.outcome.headers.iter() {
+    for (name, value) in outcome.headers.iter() {
         let name = canonical(name);
         match joined.iter_mut().find(|(known, _)| *known == name) {
             Some((_, all)) => {
@@ -160,7 +165,7 @@ fn headers<'js>(ctx: &Ctx<'js>, of: &Finished) -> Result<Js<'js>> {
     for (name, value) in joined {
         object.set(name, value)?;
     }
-    Ok(object.into_value())
+    Ok(object)
 }
 
 fn body<'js>(ctx: &Ctx<'js>, of: &Finished) -> Result<Js<'js>> {

@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::VecDeque,
     future::poll_fn,
     path::PathBuf,
     rc::Rc,
@@ -16,8 +17,9 @@ use ::k6::{
 };
 
 use crate::k6::{
-    Ended, Headers, Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, Iteration,
-    IterationInfo, LoadError, ScenarioInfo, Script, Settings, Vu, VuConnections, VuId, VuOptions,
+    Ended, Headers, Host, HostFuture, HostSocket, HttpError, HttpOutcome, HttpRequest,
+    InstanceInfo, Iteration, IterationInfo, LoadError, OpenedSocket, ScenarioInfo, Script,
+    Settings, SocketEvent, SocketRequest, Vu, VuConnections, VuId, VuOptions,
 };
 
 type Answer = Box<dyn Fn(&HttpRequest) -> HttpOutcome>;
@@ -43,6 +45,9 @@ pub struct FakeHost {
     pub is_stuck: Cell<bool>,
     pub in_flight: Rc<Cell<usize>>,
     pub most_in_flight: Cell<usize>,
+    pub socket_requests: RefCell<Vec<SocketRequest>>,
+    /// Everything that scripts did on WebSocket connections.
+    pub socket_log: Rc<RefCell<Vec<String>>>,
     tag_cache: Rc<TagCache>,
 }
 
@@ -98,6 +103,22 @@ impl Host for FakeHost {
             }
             turns(2).await;
             outcome
+        })
+    }
+
+    fn open_socket(&self, _: VuConnections, request: SocketRequest) -> HostFuture<OpenedSocket> {
+        self.now_ns.set(self.now_ns.get() + 3_000_000);
+        let opened = answer_upgrade(&request, &self.socket_log);
+        self.socket_requests.borrow_mut().push(request);
+        let in_flight = InFlight::new(self);
+        let is_stuck = self.is_stuck.get();
+        Box::pin(async move {
+            let _in_flight = in_flight;
+            if is_stuck {
+                poll_fn::<(), _>(|_| Poll::Pending).await;
+            }
+            turns(2).await;
+            opened
         })
     }
 
@@ -169,6 +190,119 @@ impl Host for FakeHost {
 
     fn options(&self) -> String {
         r#"{"paused":null,"scenarios":{"default":{"executor":"constant-vus"}}}"#.to_owned()
+    }
+}
+
+/// Opens a connection that echoes. Paths that begin with `/refuse` and `/down` fail.
+fn answer_upgrade(request: &SocketRequest, log: &Rc<RefCell<Vec<String>>>) -> OpenedSocket {
+    let failed = |status: u16, text: &str| OpenedSocket {
+        response: HttpOutcome {
+            status,
+            headers: Headers::from_head(b"HTTP/1.1 401 No\r\nx-why: token\r\n\r\n"),
+            body: b"no token".to_vec(),
+            error: Some(HttpError {
+                code: 1000,
+                text: text.to_owned(),
+            }),
+            ..HttpOutcome::default()
+        },
+        socket: None,
+    };
+    if request.url.contains("/refuse") {
+        return failed(401, "websocket: bad handshake");
+    }
+    if request.url.contains("/down") {
+        return failed(0, "dial: connection refused");
+    }
+    let mut headers = Headers::default();
+    if let Some(protocol) = request.subprotocols.last() {
+        headers.push("sec-websocket-protocol", protocol);
+    }
+    headers.push("set-cookie", "session=s1");
+    OpenedSocket {
+        response: HttpOutcome {
+            status: 101,
+            headers,
+            remote_ip: "127.0.0.1".to_owned(),
+            ..HttpOutcome::default()
+        },
+        socket: Some(Rc::new(EchoSocket {
+            log: Rc::clone(log),
+            events: Rc::default(),
+        })),
+    }
+}
+
+/// A connection whose server echoes messages. The texts `close`, `lose` and `ping` make the server
+/// do that.
+struct EchoSocket {
+    log: Rc<RefCell<Vec<String>>>,
+    events: Rc<RefCell<VecDeque<SocketEvent>>>,
+}
+
+impl EchoSocket {
+    fn add(&self, log: String, event: Option<SocketEvent>) {
+        self.log.borrow_mut().push(log);
+        self.events.borrow_mut().extend(event);
+    }
+}
+
+fn closed(code: u16, reason: &str, error: Option<&str>) -> SocketEvent {
+    SocketEvent::Closed {
+        code,
+        reason: reason.to_owned(),
+        error: error.map(str::to_owned),
+    }
+}
+
+impl HostSocket for EchoSocket {
+    fn send_text(&self, text: &str) -> Result<(), String> {
+        let event = match text {
+            "close" => closed(1001, "bye", None),
+            "lose" => closed(1006, "", Some("websocket: close 1006 (abnormal closure)")),
+            "ping" => SocketEvent::Ping,
+            text => SocketEvent::Text(text.to_owned()),
+        };
+        self.add(format!("text {text}"), Some(event));
+        Ok(())
+    }
+
+    fn send_binary(&self, bytes: &[u8]) -> Result<(), String> {
+        let event = SocketEvent::Binary(bytes.to_vec());
+        self.add(format!("binary {bytes:?}"), Some(event));
+        Ok(())
+    }
+
+    fn ping(&self, payload: &[u8]) -> Result<(), String> {
+        let event = SocketEvent::Pong(payload.to_vec());
+        self.add("ping".to_owned(), Some(event));
+        Ok(())
+    }
+
+    fn unwritten(&self) -> usize {
+        7
+    }
+
+    fn flush(&self) -> HostFuture<()> {
+        Box::pin(turns(1))
+    }
+
+    fn close(&self, code: u16, reason: &str) {
+        let event = closed(code, reason, None);
+        self.add(format!("close {code} {reason}"), Some(event));
+    }
+
+    fn next(&self) -> HostFuture<SocketEvent> {
+        let events = Rc::clone(&self.events);
+        Box::pin(async move {
+            loop {
+                let event = events.borrow_mut().pop_front();
+                match event {
+                    Some(event) => return event,
+                    None => tokio::task::yield_now().await,
+                }
+            }
+        })
     }
 }
 

@@ -6,3 +6,4 @@ mod html;
 mod libraries;
 mod modules;
 mod requests;
+mod websockets;

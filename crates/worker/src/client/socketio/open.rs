@@ -206,6 +206,7 @@ pub(super) fn upgrade_request<'a>(random: [u8; 16]) -> UpgradeRequest<'a> {
         random,
         subprotocols: &[],
         deflate: Offer::Off,
+        is_recorded: true,
     }
 }
 

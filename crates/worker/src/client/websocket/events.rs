@@ -1,0 +1,158 @@
+//! Reads a connection event by event, for scripts that handle each message, ping and pong
+//! themselves.
+
+use std::{
+    rc::Rc,
+    task::{Context, Poll, Waker},
+};
+
+use codec::websocket;
+use measure::Fault;
+
+use super::{CLOSE_WAIT_NS, Claim, Message, WebSocket};
+use crate::deadlines::Limit;
+
+/// What a server sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SocketEvent {
+    /// A text message.
+    Text(String),
+    /// A binary message.
+    Binary(Vec<u8>),
+    /// A ping, which is answered.
+    Ping(Vec<u8>),
+    /// A pong.
+    Pong(Vec<u8>),
+}
+
+impl WebSocket {
+    /// Queues a text message, and writes what the connection takes without waiting. Returns the
+    /// number of bytes of its frame.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection has ended, or if the message cannot be compressed.
+    pub fn push_text(&mut self, text: &str) -> Result<u64, Fault> {
+        self.push_message(|socket| socket.queue(text))
+    }
+
+    /// The same as [`WebSocket::push_text`], for a binary message.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection has ended, or if the message cannot be compressed.
+    pub fn push_binary(&mut self, bytes: &[u8]) -> Result<u64, Fault> {
+        self.push_message(|socket| {
+            let mask = socket.mask();
+            match &socket.compressor {
+                Some(compressor) => {
+                    let mut compressor = compressor.borrow_mut();
+                    let written = compressor.write_binary(&mut socket.out, mask, bytes);
+                    written.map_err(super::frame_fault)
+                }
+                None => {
+                    websocket::write_binary(&mut socket.out, mask, bytes);
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    fn push_message(
+        &mut self,
+        queue: impl FnOnce(&mut Self) -> Result<(), Fault>,
+    ) -> Result<u64, Fault> {
+        let bytes = self.push(queue)?;
+        self.count(|counts| {
+            counts.sent += 1;
+            counts.bytes_sent += bytes;
+        });
+        Ok(bytes)
+    }
+
+    /// Queues a ping of at most 125 bytes, and writes what the connection takes. Returns the number
+    /// of bytes of its frame.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection has ended, or if the payload is too long.
+    pub fn push_ping(&mut self, payload: &[u8]) -> Result<u64, Fault> {
+        self.push(|socket| {
+            let mask = socket.mask();
+            websocket::write_ping(&mut socket.out, mask, payload).map_err(super::frame_fault)
+        })
+    }
+
+    fn push(&mut self, queue: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<u64, Fault> {
+        if let Some(end) = self.ended {
+            return Err(end.fault);
+        }
+        let before = self.out.len();
+        queue(self)?;
+        let bytes = (self.out.len() - before) as u64;
+        let memory = self.out.len() + self.reader.held();
+        if !self.held.hold(memory as u64) {
+            return Err(self.lost(Fault::OutOfMemory));
+        }
+        // What is left is written when the connection is read or flushed.
+        let _ = self.poll_write(&mut Context::from_waker(Waker::noop()));
+        Ok(bytes)
+    }
+
+    /// Returns the number of bytes that the operating system has not accepted yet.
+    #[must_use]
+    pub fn unwritten(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Writes all queued bytes. Meanwhile bytes are read, but not handled.
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+        let written = self.poll_write(cx);
+        if written.is_pending() {
+            // A server that waits for this side to read would never take the message.
+            self.read_ahead(cx);
+        }
+        written
+    }
+
+    /// Reads the next message, ping or pong. Fails at the end of the connection, which
+    /// [`WebSocket::ended`] describes.
+    pub fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<SocketEvent, Fault>> {
+        self.keeps_control = true;
+        let mut message = None;
+        let mut receive = |received: Message<'_>, _| {
+            message = Some(match received {
+                Message::Text(text) => SocketEvent::Text(text.to_owned()),
+                Message::Binary(bytes) => SocketEvent::Binary(bytes.to_vec()),
+            });
+            Claim::Last
+        };
+        let read = self.poll_messages(cx, &mut receive);
+        match read {
+            Poll::Ready(Ok(_)) => {
+                Poll::Ready(message.or_else(|| self.control.take()).ok_or(Fault::Other))
+            }
+            Poll::Ready(Err(fault)) => Poll::Ready(Err(fault)),
+            Poll::Pending => match &self.closing {
+                Some(limit) => limit.poll(cx).map(|cut| Err(super::cut_fault(cut))),
+                None => Poll::Pending,
+            },
+        }
+    }
+
+    /// Begins to close the connection: no more messages can be sent, and events end within a
+    /// second, when the server has also closed it or not. The code 1005 stands for a close frame
+    /// without a code.
+    pub fn begin_closing(&mut self, code: u16, reason: &str) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.begin_close(code, reason);
+        let limit = Rc::new(Limit::default());
+        let until = self.worker.clock.now().saturating_add(CLOSE_WAIT_NS);
+        self.worker.deadlines.borrow_mut().limit(&limit, until);
+        self.closing = Some(limit);
+        // What is left is written when the connection is read.
+        let _ = self.poll_write(&mut Context::from_waker(Waker::noop()));
+    }
+}
