@@ -222,7 +222,7 @@ CASES = [
     ("seeding.js", (), 0, seeding),
     ("soap.js", (), 0, checks(4, 2)),
     ("commonjs.js", (), 0, checks(2, 2)),
-    ("httpx-session.js", (), 0, checks(6, 8)),
+    ("httpx-session.js", (), 0, checks(8, 12)),
     ("abort-and-fail.js", (), 108, abort_and_fail),
 ]
 

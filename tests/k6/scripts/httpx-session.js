@@ -1,8 +1,8 @@
 // A session with a base URL, headers and tags, and test steps as functions.
 import { check } from 'k6';
-import { Httpx } from 'https://jslib.k6.io/httpx/0.1.0/index.js';
+import { Httpx, Get, Post } from 'https://jslib.k6.io/httpx/0.1.0/index.js';
 
-export const options = { iterations: 2, thresholds: { 'http_reqs{via:httpx}': ['count==8'] } };
+export const options = { iterations: 2, thresholds: { 'http_reqs{via:httpx}': ['count==12'] } };
 
 const session = new Httpx({ baseURL: __ENV.BASE_URL, headers: { 'User-Agent': 'My custom user agent' }, timeout: 20000 });
 session.addTag('via', 'httpx');
@@ -15,4 +15,6 @@ export default function () {
   const created = session.post('/my/items', JSON.stringify({ name: 'pen' }), { headers: { 'Content-Type': 'application/json' } });
   check(created, { created: (r) => r.status === 201 });
   check(session.get('/my/items'), { listed: (r) => r.json('0.name') === 'pen' });
+  const both = session.batch([new Get('/health'), new Post('/orders', '{"n":1}')], { tags: { name: 'both' } });
+  check(both, { 'batch in order': (r) => r[0].json('status') === 'ok' && r[1].status === 201 });
 }

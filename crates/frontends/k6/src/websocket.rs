@@ -20,7 +20,7 @@ use script::k6::{
 };
 use worker::{
     client::{
-        MeasuredCall,
+        Built, MeasuredCall,
         websocket::{SocketEvent as Received, UpgradeRequest, WebSocket},
     },
     deadlines::Limit,
@@ -38,54 +38,34 @@ const GOING_AWAY: u16 = 1001;
 /// Stands for a connection that ended without a close frame.
 const ABNORMAL_CLOSURE: u16 = 1006;
 
+/// Why no request is sent: k6's error code and the text of the error.
+struct NotSent {
+    code: u32,
+    text: String,
+}
+
 /// Asks for a connection and records the request.
 pub async fn open(
     host: &Rc<RunHost>,
     connections: VuConnections,
     request: SocketRequest,
 ) -> OpenedSocket {
-    let not_sent = |code: u32, text: &str| OpenedSocket {
-        response: failed(code, text),
-        socket: None,
+    let built = match encode(host, &request) {
+        Ok(built) => built,
+        Err(NotSent { code, text }) => {
+            return OpenedSocket {
+                response: failed(code, &text),
+                socket: None,
+            };
+        }
     };
     let mut random = [0; 16];
     if getrandom::fill(&mut random).is_err() {
-        return not_sent(1000, "the system has no random numbers");
+        return OpenedSocket {
+            response: failed(1000, "the system has no random numbers"),
+            socket: None,
+        };
     }
-    let built = build(&HttpRequest {
-        method: METHOD.to_owned(),
-        url: request.url,
-        headers: request.headers,
-        ..HttpRequest::default()
-    });
-    let built = match built {
-        Ok(built) => built,
-        Err(text) => return not_sent(1020, &text),
-    };
-    let name = &built.target.origin.host;
-    if let Some((code, text)) = host.shared.blocked(name) {
-        return not_sent(code, &text);
-    }
-    let worker = &host.worker;
-    let started_ns = worker.clock.now();
-    let call = MeasuredCall {
-        label: worker.label(LabelGroup::Request, METHOD, &request.name),
-        method: METHOD,
-        request: &built,
-        intended: host.intended(connections.vu, started_ns),
-        started_ns,
-        total_ns: Some(request.timeout_ns),
-        idle_ns: None,
-        connect_ns: None,
-        want: Want {
-            body: true,
-            head: true,
-            ..Want::default()
-        },
-        is_allowed: host
-            .client
-            .is_allowed(name, "the script opens connections to it"),
-    };
     let upgrade = UpgradeRequest {
         random,
         subprotocols: &request.subprotocols,
@@ -98,6 +78,7 @@ pub async fn open(
     };
     let limit = Rc::new(Limit::default());
     let place = Place::new(host, &limit);
+    let call = measured_call(host, connections, &request, &built);
     let mut sent = SentRequest::new(host, connections.vu, call);
     let upgraded = host
         .client
@@ -105,8 +86,8 @@ pub async fn open(
         .await;
     drop(place);
     let mut measured = upgraded.measured;
-    let status = sent.exchange.answer.status;
     if measured.fault.is_none() && upgraded.socket.is_none() {
+        let status = sent.exchange.answer.status;
         measured.sample.ended = RequestOutcome::Failed(Failure::Status(status));
     }
     sent.settle(&measured.sample);
@@ -118,12 +99,56 @@ pub async fn open(
     if fault.is_some() && !is_bad_upgrade(fault) {
         response = without_response(response);
     }
-    let socket = upgraded.socket.map(|socket| {
-        let socket: Rc<dyn HostSocket> =
-            Rc::new(RunSocket(Connection::new(host, connections.vu, socket)));
-        socket
+    let connection = upgraded
+        .socket
+        .map(|socket| Connection::new(host, connections.vu, socket));
+    OpenedSocket {
+        response,
+        socket: connection.map(|connection| Rc::new(RunSocket(connection)) as Rc<dyn HostSocket>),
+    }
+}
+
+fn encode(host: &RunHost, request: &SocketRequest) -> Result<Built, NotSent> {
+    let built = build(&HttpRequest {
+        method: METHOD.to_owned(),
+        url: request.url.clone(),
+        headers: request.headers.clone(),
+        ..HttpRequest::default()
     });
-    OpenedSocket { response, socket }
+    let built = built.map_err(|text| NotSent { code: 1020, text })?;
+    match host.shared.blocked(&built.target.origin.host) {
+        Some((code, text)) => Err(NotSent { code, text }),
+        None => Ok(built),
+    }
+}
+
+fn measured_call<'a>(
+    host: &RunHost,
+    connections: VuConnections,
+    request: &SocketRequest,
+    built: &'a Built,
+) -> MeasuredCall<'a> {
+    let worker = &host.worker;
+    let started_ns = worker.clock.now();
+    MeasuredCall {
+        label: worker.label(LabelGroup::Request, METHOD, &request.name),
+        method: METHOD,
+        request: built,
+        intended: host.intended(connections.vu, started_ns),
+        started_ns,
+        total_ns: Some(request.timeout_ns),
+        idle_ns: None,
+        connect_ns: None,
+        want: Want {
+            body: true,
+            head: true,
+            ..Want::default()
+        },
+        is_allowed: host.client.is_allowed(
+            &built.target.origin.host,
+            "the script opens connections to it",
+        ),
+    }
 }
 
 fn is_bad_upgrade(fault: Option<Fault>) -> bool {

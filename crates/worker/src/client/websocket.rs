@@ -4,7 +4,9 @@
 //! [`WebSocket::read_idle`] during all other waits, so that pings are answered and messages that no
 //! step waits for are counted.
 
+mod closing;
 mod events;
+mod upgrade;
 
 use std::{
     cell::RefCell,
@@ -12,18 +14,13 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use codec::{
-    Want,
-    websocket::{
-        self, Close, Compressor, Event, FrameError, Limits, Negotiated, Offer, Reader, Role,
-        handshake::{self, UpgradeOffer, Upgraded},
-    },
+use codec::websocket::{
+    self, Compressor, Event, FrameError, Limits, Reader, Role, handshake::Upgraded,
 };
 use measure::{Fault, interval::WebSocketCounts, outcome::WebSocketFault};
 
 use super::{
-    Agent, Call, Caller, Client, Exchange,
-    call::WireRequest,
+    Client,
     pool::{Conn, OpenCount},
 };
 use crate::{
@@ -34,6 +31,7 @@ use crate::{
 };
 
 pub use events::SocketEvent;
+pub use upgrade::UpgradeRequest;
 
 const NORMAL_CLOSURE: u16 = 1000;
 /// Stands for a connection that ended without a close frame.
@@ -43,38 +41,6 @@ const CLOSE_WAIT_NS: u64 = 1_000_000_000;
 /// Maximum number of bytes that are read ahead while a message is written, and of unwritten bytes
 /// above which nothing is read.
 const MAX_PENDING: usize = 1 << 20;
-
-/// What an upgrade asks for.
-#[derive(Debug, Clone, Copy)]
-pub struct UpgradeRequest<'a> {
-    /// Random bytes of the key.
-    pub random: [u8; 16],
-    /// Subprotocols in order of preference.
-    pub subprotocols: &'a [String],
-    /// Compression to offer.
-    pub deflate: Offer,
-    /// Whether the connection and its messages count in the record.
-    pub is_recorded: bool,
-}
-
-impl UpgradeRequest<'_> {
-    /// Returns the header lines of the upgrade.
-    fn lines(&self, key: &[u8]) -> String {
-        let mut lines = format!(
-            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
-            Sec-WebSocket-Key: {}\r\n",
-            String::from_utf8_lossy(key)
-        );
-        if !self.subprotocols.is_empty() {
-            let names = self.subprotocols.join(", ");
-            lines.push_str(&format!("Sec-WebSocket-Protocol: {names}\r\n"));
-        }
-        if let Some(offer) = self.deflate.header() {
-            lines.push_str(&format!("Sec-WebSocket-Extensions: {offer}\r\n"));
-        }
-        lines
-    }
-}
 
 /// A message of the server.
 #[derive(Debug, Clone, Copy)]
@@ -176,88 +142,6 @@ pub struct End {
     pub fault: Fault,
     /// Close code of the server.
     pub code: Option<u16>,
-}
-
-impl Client {
-    /// Sends a request that asks for a WebSocket connection, always on a connection of its own.
-    /// Returns `None` if the server refuses. `exchange` contains the response.
-    pub async fn upgrade(
-        &self,
-        agent: &mut Agent<'_>,
-        call: &Call<'_>,
-        upgrade: UpgradeRequest<'_>,
-        caller: &mut impl Caller,
-        exchange: &mut Exchange,
-    ) -> Result<Option<WebSocket>, Fault> {
-        let request = &*call.request;
-        let now = exchange.moments.started;
-        caller.sending(now);
-        // The future is boxed because it is large and connecting is rare.
-        let mut conn = Box::pin(self.open(request, call, agent.limit, exchange)).await?;
-        let key = handshake::request_key(upgrade.random);
-        let completed = self.completed(request, call, agent.jar, now, exchange);
-        let after_lines = request.bytes.len() - request.cookie_at;
-        let (head, rest) = completed.split_at(completed.len() - after_lines);
-        let bytes = [head, upgrade.lines(&key).as_bytes(), rest].concat();
-        let want = Want {
-            headers: true,
-            ..self.wanted(call)
-        };
-        self.trace_request(&request.target, &bytes, "HTTP/1.1");
-        let wire = WireRequest {
-            bytes: &bytes,
-            method: call.method,
-        };
-        let result = self.exchange(&mut conn, wire, want, agent.limit, exchange);
-        let result = result.await;
-        self.trace_answer(exchange, result.err());
-        result?;
-        // Frames that came with the response belong to the messages.
-        exchange.moments.bytes_in -= conn.transport.bytes_after_upgrade();
-        self.keep_cookies(&request.target, agent.jar, caller, exchange);
-        let counts = |count: fn(&mut WebSocketCounts)| {
-            if upgrade.is_recorded {
-                count(&mut self.worker.recorder.borrow_mut().run.websocket);
-            }
-        };
-        if exchange.answer.status != 101 {
-            counts(|counts| counts.refused += 1);
-            return Ok(None);
-        }
-        let offer = UpgradeOffer {
-            key: &key,
-            subprotocols: upgrade.subprotocols,
-            deflate: upgrade.deflate,
-        };
-        let headers = &exchange.answer.headers;
-        let Ok(upgraded) = handshake::check_response(101, headers, offer) else {
-            counts(|counts| counts.refused += 1);
-            return Err(Fault::WebSocket(WebSocketFault::BadUpgrade));
-        };
-        counts(|counts| counts.opened += 1);
-        let seed = u64::from_le_bytes(std::array::from_fn(|i| upgrade.random[i]));
-        let mut socket = WebSocket::new(self, conn, &upgraded, seed);
-        socket.is_recorded = upgrade.is_recorded;
-        Ok(Some(socket))
-    }
-
-    /// Returns the compressor of a connection. Connections share one if its messages do not refer
-    /// to earlier ones, because each needs about 260 kB.
-    fn compressor(&self, negotiated: Negotiated) -> Option<Rc<RefCell<Compressor>>> {
-        let mut shared = self.compressor.borrow_mut();
-        if let Some((known, compressor)) = &*shared
-            && *known == negotiated
-        {
-            return Some(Rc::clone(compressor));
-        }
-        let compressor = Compressor::new(Role::Client, negotiated)?;
-        let takes_over = compressor.takes_over();
-        let compressor = Rc::new(RefCell::new(compressor));
-        if !takes_over {
-            *shared = Some((negotiated, Rc::clone(&compressor)));
-        }
-        Some(compressor)
-    }
 }
 
 impl WebSocket {
@@ -391,70 +275,6 @@ impl WebSocket {
         if self.ended.is_none() {
             let _ = self.poll_messages(cx, &mut |_, _| Claim::Unclaimed);
         }
-    }
-
-    /// Closes the connection, and waits up to a second for the server to do so too. Returns `false`
-    /// if the run was aborted before.
-    pub async fn close(mut self, code: u16, limit: &Rc<Limit>) -> bool {
-        if self.ended.is_some() {
-            return true;
-        }
-        self.begin_close(code, "");
-        let until = self.worker.clock.now() + CLOSE_WAIT_NS;
-        self.worker.deadlines.borrow_mut().limit(limit, until);
-        self.await_close(limit).await;
-        limit.disarm();
-        !limit.is_aborted()
-    }
-
-    /// Closes the connection in the background.
-    pub fn close_in_background(self) {
-        self.close_in_background_with(NORMAL_CLOSURE, "");
-    }
-
-    /// Closes the connection in the background, with a code and a reason for the server.
-    pub fn close_in_background_with(mut self, code: u16, reason: &str) {
-        if self.ended.is_none() {
-            // The task below may never run, if the run ends now.
-            self.begin_closing(code, reason);
-        }
-        let Some(limit) = self.closing.take() else {
-            return;
-        };
-        self.keeps_control = false;
-        tokio::task::spawn_local(async move {
-            self.await_close(&limit).await;
-            limit.retire();
-        });
-    }
-
-    fn begin_close(&mut self, code: u16, reason: &str) {
-        self.open = None;
-        self.count(|counts| counts.closed_here += 1);
-        self.queue_close(code, reason);
-        self.ended = Some(End {
-            fault: Fault::WebSocket(WebSocketFault::NotConnected),
-            code: None,
-        });
-    }
-
-    /// Queues a close frame. 1005 stands for a frame without a code.
-    fn queue_close(&mut self, code: u16, reason: &str) {
-        let mask = self.mask();
-        let close = (code != 1005).then_some(Close { code, reason });
-        if websocket::write_close(&mut self.out, mask, close).is_err() {
-            let _ = websocket::write_close(&mut self.out, mask, None);
-        }
-    }
-
-    async fn await_close(&mut self, limit: &Limit) {
-        std::future::poll_fn(
-            |cx| match self.poll_messages(cx, &mut |_, _| Claim::Unclaimed) {
-                Poll::Ready(_) => Poll::Ready(()),
-                Poll::Pending => limit.poll(cx).map(|_| ()),
-            },
-        )
-        .await;
     }
 
     fn count(&self, count: impl FnOnce(&mut WebSocketCounts)) {
@@ -632,46 +452,6 @@ impl WebSocket {
             Err(ReadEnd::Violation(error)) => Err(self.violated(error)),
         };
         (handled, result)
-    }
-
-    fn closed_by_server(&mut self, code: u16) -> Fault {
-        let fault = Fault::WebSocket(match code {
-            1000 | 1001 | 1005 => WebSocketFault::Closed,
-            _ => WebSocketFault::ClosedWithError,
-        });
-        // A connection that this side closed was counted then.
-        if self.ended.is_none() {
-            self.open = None;
-            self.count(|counts| *counts.closed_by_server.entry(code).or_default() += 1);
-            self.queue_close(code, "");
-        }
-        self.ended = Some(End {
-            fault,
-            code: Some(code),
-        });
-        fault
-    }
-
-    fn violated(&mut self, error: FrameError) -> Fault {
-        self.queue_close(error.close_code(), "");
-        self.lost(frame_fault(error))
-    }
-
-    /// Notes that the connection ended without a close frame. Returns what a step fails with.
-    fn lost(&mut self, fault: Fault) -> Fault {
-        let fault = match fault.class() {
-            measure::NoAnswer::Reset => Fault::WebSocket(WebSocketFault::Lost),
-            _ => fault,
-        };
-        if self.ended.is_none() {
-            self.open = None;
-            self.count(|counts| counts.lost += 1);
-            self.ended = Some(End {
-                fault,
-                code: Some(ABNORMAL_CLOSURE),
-            });
-        }
-        fault
     }
 }
 

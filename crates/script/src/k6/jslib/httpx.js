@@ -7,11 +7,29 @@ export class Request {
     Object.assign(this, { method, url, body, params });
   }
 }
-export const Get = (url, params) => new Request('GET', url, null, params);
-export const Post = (url, body, params) => new Request('POST', url, body, params);
-export const Put = (url, body, params) => new Request('PUT', url, body, params);
-export const Patch = (url, body, params) => new Request('PATCH', url, body, params);
-export const Delete = (url, body, params) => new Request('DELETE', url, body, params);
+
+// Functions, because scripts write `new Get(url)`, and arrow functions are not constructors.
+export function Get(url, body, params) {
+  return new Request('GET', url, null, params ?? body);
+}
+export function Head(url, body, params) {
+  return new Request('HEAD', url, null, params ?? body);
+}
+export function Post(url, body, params) {
+  return new Request('POST', url, body, params);
+}
+export function Put(url, body, params) {
+  return new Request('PUT', url, body, params);
+}
+export function Patch(url, body, params) {
+  return new Request('PATCH', url, body, params);
+}
+export function Delete(url, body, params) {
+  return new Request('DELETE', url, body, params);
+}
+export function Options(url, body, params) {
+  return new Request('OPTIONS', url, body, params);
+}
 
 export class Httpx {
   constructor({ baseURL = '', headers = {}, tags = {}, timeout } = {}) {

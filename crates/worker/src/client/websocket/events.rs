@@ -118,6 +118,12 @@ impl WebSocket {
     /// Reads the next message, ping or pong. Fails at the end of the connection, which
     /// [`WebSocket::ended`] describes.
     pub fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<SocketEvent, Fault>> {
+        // First, because a server may never stop sending.
+        if let Some(limit) = &self.closing
+            && let Poll::Ready(cut) = limit.poll(cx)
+        {
+            return Poll::Ready(Err(super::cut_fault(cut)));
+        }
         self.keeps_control = true;
         let mut message = None;
         let mut receive = |received: Message<'_>, _| {
@@ -128,16 +134,10 @@ impl WebSocket {
             Claim::Last
         };
         let read = self.poll_messages(cx, &mut receive);
-        match read {
-            Poll::Ready(Ok(_)) => {
-                Poll::Ready(message.or_else(|| self.control.take()).ok_or(Fault::Other))
-            }
-            Poll::Ready(Err(fault)) => Poll::Ready(Err(fault)),
-            Poll::Pending => match &self.closing {
-                Some(limit) => limit.poll(cx).map(|cut| Err(super::cut_fault(cut))),
-                None => Poll::Pending,
-            },
-        }
+        read.map(|read| {
+            read?;
+            message.or_else(|| self.control.take()).ok_or(Fault::Other)
+        })
     }
 
     /// Begins to close the connection: no more messages can be sent, and events end within a
