@@ -81,7 +81,7 @@ def register(shop: Shop, request: Request) -> Reply:
 
 def log_in(shop: Shop, request: Request) -> Reply:
     user = json.loads(request.body)
-    if shop.users.get(user.get("username", "")) != user.get("password"):
+    if shop.users.get(user.get("username", "")) != user.get("password", ""):
         return as_json({"detail": "wrong credentials"}, 401)
     return as_json({"access": f"token-{user['username']}", "expires_in": 300})
 

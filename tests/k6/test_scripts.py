@@ -171,6 +171,20 @@ def abort_and_fail(case: Case) -> None:
     assert case.shop.lines[-1] == "GET /health?teardown=1"
 
 
+def stage_tags(case: Case) -> None:
+    assert case.checks == 2 * len(case.shop.requests) >= 8
+    assert case.summary["metrics"]["duration_of_vu_1"]["max"] > 0
+
+
+def converted_har(case: Case) -> None:
+    assert case.checks == 2 * 5
+    home = [request.headers for request in case.shop.requests if request.path == "/"]
+    assert home[0]["user-agent"].startswith("Mozilla/5.0")
+    assert home[0]["sec-ch-ua"] == '"Chromium";v="120"'
+    logins = [request.headers.get("cookie") for request in case.shop.requests if request.path == "/auth/login"]
+    assert logins == ["_ga=GA1.1"] * 2
+
+
 def checks(expected: int, requests: int | None = None):
     """A run whose checks all pass, with a number of requests."""
 
@@ -223,6 +237,8 @@ CASES = [
     ("soap.js", (), 0, checks(4, 2)),
     ("commonjs.js", (), 0, checks(2, 2)),
     ("httpx-session.js", (), 0, checks(8, 12)),
+    ("stage-tags.js", (), 0, stage_tags),
+    ("converted-har.js", (), 0, converted_har),
     ("abort-and-fail.js", (), 108, abort_and_fail),
 ]
 

@@ -300,6 +300,28 @@ export function timer() {
     assert loadline.summary()["websocket"]["pings"] > 100
 
 
+def test_servers_that_never_stop_sending_do_not_delay_the_end_of_a_connection(k6):
+    script = """
+export const options = { vus: 2, iterations: 4 };
+export default function () {
+  const socket = new WebSocket(__ENV.URL);
+  socket.onmessage = () => socket.close(1000);
+  socket.onclose = (e) => console.log('close', e.code);
+  ws.connect(__ENV.URL, (blocking) => blocking.on('message', () => blocking.close()));
+}
+"""
+    flood = fake.frame(fake.TEXT, "never mind") * 4000
+
+    def serve_peer(peer: fake.Peer) -> None:
+        while True:
+            peer.send(flood)
+
+    with WebSocketServer(serve_peer) as server:
+        done = k6(script, server.url)
+    assert messages(done) == ["close 1006"] * 4
+    assert values(done, "ws_sessions").startswith("8 ")
+
+
 @pytest.mark.parametrize("kind", ["ws", "websockets"])
 def test_graceful_stop_closes_connections_and_records_sessions(k6, loadline, kind):
     opened = {

@@ -63,7 +63,7 @@
       setInterval: (handler, ms) => addTimer('setInterval', handler, ms, true),
       close(code) {
         if (isClosed) return;
-        const given = Number(code ?? GOING_AWAY);
+        const given = Math.trunc(Number(code ?? GOING_AWAY)) || GOING_AWAY;
         handle.close(given, '');
         handle.end();
         closed(given);

@@ -103,7 +103,7 @@
     }
     close(code = NORMAL_CLOSURE, reason = '') {
       if (this.#state >= CLOSING) return;
-      this.#close = { code: Number(code), reason: String(reason) };
+      this.#close = { code: Math.trunc(Number(code)) || NORMAL_CLOSURE, reason: String(reason) };
       this.#state = CLOSING;
       this.#handle?.close(this.#close.code, this.#close.reason);
     }
