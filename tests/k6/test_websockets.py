@@ -10,7 +10,7 @@ import struct
 import fake_websocket as fake
 import pytest
 from certificates import serve
-from fake_servers import closed_port
+from fake_servers import FakeServer, closed_port, never_answer
 from fake_websocket import WebSocketServer
 
 OPEN = """
@@ -392,3 +392,18 @@ def test_blocked_hosts_get_no_connections(k6, start_lab):
     done = k6(REFUSED, lab.url.replace("127.0.0.1", "localhost") + "/echo", "--block-hostnames", "localhost")
     assert messages(done)[0].startswith("0 hostname (localhost) is in a blocked pattern")
     assert lab.stats()["chat"]["paths"] == {}
+
+
+def test_handshakes_of_interrupted_iterations_are_recorded(k6, loadline):
+    script = """
+export const options = { scenarios: {
+  blocked: { executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '0s' },
+  waiting: { executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '0s', exec: 'listen' } } };
+export default function () { ws.connect(__ENV.URL, () => console.log('never')); }
+export function listen() { new WebSocket(__ENV.URL).onclose = () => console.log('never'); }
+"""
+    with FakeServer(never_answer) as server:
+        done = k6(script, server.url)
+    assert messages(done) == []
+    requests = loadline.summary()["requests"]
+    assert (requests["issued"], requests["ok"], requests["adds_up"]) == (2, 0, True), requests

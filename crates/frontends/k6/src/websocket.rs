@@ -101,7 +101,7 @@ pub async fn open(
     }
     let connection = upgraded
         .socket
-        .map(|socket| Connection::new(host, connections.vu, socket));
+        .map(|socket| SharedSocket::new(host, connections.vu, socket));
     OpenedSocket {
         response,
         socket: connection.map(|connection| Rc::new(RunSocket(connection)) as Rc<dyn HostSocket>),
@@ -176,7 +176,7 @@ fn without_response(response: HttpOutcome) -> HttpOutcome {
 }
 
 /// A connection that the script's session and its reading task share.
-struct Connection {
+struct SharedSocket {
     host: Rc<RunHost>,
     vu: u64,
     /// Empty only while it is dropped.
@@ -184,7 +184,7 @@ struct Connection {
     is_closing: Cell<bool>,
 }
 
-impl Drop for Connection {
+impl Drop for SharedSocket {
     fn drop(&mut self) {
         if let Some(socket) = self.socket.take() {
             socket.close_in_background_with(GOING_AWAY, "");
@@ -192,9 +192,9 @@ impl Drop for Connection {
     }
 }
 
-impl Connection {
-    fn new(host: &Rc<RunHost>, vu: u64, socket: WebSocket) -> Rc<Connection> {
-        Rc::new(Connection {
+impl SharedSocket {
+    fn new(host: &Rc<RunHost>, vu: u64, socket: WebSocket) -> Rc<SharedSocket> {
+        Rc::new(SharedSocket {
             host: Rc::clone(host),
             vu,
             socket: RefCell::new(Some(socket)),
@@ -297,7 +297,7 @@ fn close_error(code: u16, reason: &str) -> Option<String> {
 }
 
 /// A connection as scripts use it.
-struct RunSocket(Rc<Connection>);
+struct RunSocket(Rc<SharedSocket>);
 
 impl HostSocket for RunSocket {
     fn send_text(&self, text: &str) -> Result<(), String> {

@@ -77,7 +77,7 @@ impl ScriptError {
 }
 
 /// Names of other environments, and where k6 has them.
-const ELSEWHERE: [(&str, &str); 7] = [
+const ELSEWHERE: [(&str, &str); 9] = [
     (
         "URL",
         "import it from https://jslib.k6.io/url/1.0.0/index.js",
@@ -91,6 +91,8 @@ const ELSEWHERE: [(&str, &str); 7] = [
         "import it from https://jslib.k6.io/formdata/0.0.2/index.js",
     ),
     ("fetch", "use k6/http"),
+    ("WebSocket", "import it from k6/websockets"),
+    ("Blob", "import it from k6/websockets"),
     ("XMLHttpRequest", "use k6/http"),
     ("process", "use __ENV for environment variables"),
     ("Buffer", "use ArrayBuffer and k6/encoding"),

@@ -23,7 +23,7 @@ use super::{
     host::{Host, StatusRange, VuConnections, VuId},
     shared::Shared,
     tags::borrowed,
-    websocket::Session,
+    websocket::SocketSession,
 };
 use crate::js::{edge::Waiter, rejections::Rejections, state::MOST_CPU_NS};
 
@@ -116,7 +116,7 @@ pub struct State {
     pub expected: RefCell<Option<Rc<[StatusRange]>>>,
     pub background: Background,
     /// WebSocket sessions of the iteration.
-    pub sessions: RefCell<Vec<Rc<Session>>>,
+    pub sessions: RefCell<Vec<Rc<SocketSession>>>,
     pub unhandled: Rejections,
     /// Objects of modules that were loaded, by name.
     pub modules: RefCell<HashMap<String, Persistent<Object<'static>>>>,

@@ -439,3 +439,11 @@ fn earlier_name_of_the_module_works_with_a_warning() {
         ]
     );
 }
+
+#[test]
+fn classes_without_an_import_are_named_with_their_module() {
+    assert_eq!(
+        failure_of("export default function () { new WebSocket('ws://a.test/'); }"),
+        "ReferenceError: WebSocket is not defined: import it from k6/websockets"
+    );
+}

@@ -14,7 +14,7 @@ use super::{
         host::{HostSocket, SocketEvent},
         state::State,
     },
-    session::Session,
+    session::SocketSession,
 };
 use crate::js::{
     edge::{Native, native_class},
@@ -26,7 +26,7 @@ const CLOSE_SENT: &str = "websocket: close sent";
 
 /// A session with the virtual user's state.
 pub struct SocketHandle {
-    session: Rc<Session>,
+    session: Rc<SocketSession>,
     state: Rc<State>,
 }
 
@@ -39,7 +39,7 @@ impl SocketHandle {
     pub fn create<'js>(
         ctx: &Ctx<'js>,
         state: &Rc<State>,
-        session: &Rc<Session>,
+        session: &Rc<SocketSession>,
     ) -> Result<HandleInstance<'js>> {
         let handle = SocketHandle {
             session: Rc::clone(session),
@@ -49,7 +49,7 @@ impl SocketHandle {
     }
 }
 
-fn parts(this: &HandleInstance<'_>) -> (Rc<Session>, Rc<State>) {
+fn parts(this: &HandleInstance<'_>) -> (Rc<SocketSession>, Rc<State>) {
     let this = this.borrow();
     (Rc::clone(&this.0.session), Rc::clone(&this.0.state))
 }
@@ -142,7 +142,7 @@ fn listen<'js>(ctx: Ctx<'js>, this: This<HandleInstance<'js>>, callback: Functio
 
 fn listen_once(
     state: &Rc<State>,
-    session: &Rc<Session>,
+    session: &Rc<SocketSession>,
     socket: Rc<dyn HostSocket>,
     callback: Persistent<Function<'static>>,
 ) {
@@ -161,7 +161,7 @@ fn listen_once(
 }
 
 /// Reports an event and returns it as an object.
-fn received<'js>(ctx: &Ctx<'js>, session: &Session, event: SocketEvent) -> Result<Js<'js>> {
+fn received<'js>(ctx: &Ctx<'js>, session: &SocketSession, event: SocketEvent) -> Result<Js<'js>> {
     session.received(&event);
     let object = Object::new(ctx.clone())?;
     let kind = match event {

@@ -20,8 +20,8 @@ use super::{
 };
 use crate::js::values::text_to_js;
 use handle::SocketHandle;
-use open::Opened;
-pub use session::Session;
+use open::OpenedSession;
+pub use session::SocketSession;
 
 /// How connections are refused in the init code.
 const NO_INIT: &str = "using websockets in the init context is not supported";
@@ -128,7 +128,7 @@ fn native<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
 }
 
 /// Returns the response of the server with the connection, if there is one.
-fn result<'js>(ctx: &Ctx<'js>, state: &Rc<State>, opened: &Opened) -> Result<Object<'js>> {
+fn result<'js>(ctx: &Ctx<'js>, state: &Rc<State>, opened: &OpenedSession) -> Result<Object<'js>> {
     let (outcome, error) = (&opened.response, opened.response.error.as_ref());
     let response = Object::new(ctx.clone())?;
     response.set("url", opened.url.as_str())?;

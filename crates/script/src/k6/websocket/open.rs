@@ -15,22 +15,22 @@ use super::{
         tags::borrowed,
     },
     arguments::{SocketCall, http_url},
-    session::Session,
+    session::SocketSession,
 };
 
 /// k6's time limit of a handshake.
 const HANDSHAKE_NS: u64 = 60_000_000_000;
 
 /// The result of a request for a connection.
-pub struct Opened {
+pub struct OpenedSession {
     /// The URL as the script sees it.
     pub url: String,
     pub response: HttpOutcome,
     /// `None` if there is no connection.
-    pub session: Option<Rc<Session>>,
+    pub session: Option<Rc<SocketSession>>,
 }
 
-impl Opened {
+impl OpenedSession {
     /// Returns the subprotocol that the server chose. Empty if it chose none.
     pub fn subprotocol(&self) -> &str {
         header(&self.response, "sec-websocket-protocol").unwrap_or_default()
@@ -38,7 +38,7 @@ impl Opened {
 }
 
 /// Asks for a connection.
-pub async fn open(state: Rc<State>, host: Rc<dyn Host>, call: SocketCall) -> Opened {
+pub async fn open(state: Rc<State>, host: Rc<dyn Host>, call: SocketCall) -> OpenedSession {
     let began_ns = host.now_ns();
     let request = SocketRequest {
         url: http_url(&call.url).unwrap_or_default(),
@@ -83,13 +83,13 @@ pub async fn open(state: Rc<State>, host: Rc<dyn Host>, call: SocketCall) -> Ope
         state.log(Level::Warning, "WebSocket connection failed", &fields);
     }
     let session = opened.socket.map(|socket| {
-        let session = Rc::new(Session::new(host, socket, tags, began_ns));
+        let session = Rc::new(SocketSession::new(host, socket, tags, began_ns));
         let mut sessions = state.sessions.borrow_mut();
         sessions.retain(|session| session.socket().is_some());
         sessions.push(Rc::clone(&session));
         session
     });
-    Opened {
+    OpenedSession {
         url: call.url,
         response,
         session,

@@ -19,7 +19,7 @@ const MOST_PINGS: usize = 1024;
 const GOING_AWAY: u16 = 1001;
 
 /// A session. It ends when the connection is closed, when its call returns, or with its iteration.
-pub struct Session {
+pub struct SocketSession {
     host: Rc<dyn Host>,
     /// `None` after the end.
     socket: RefCell<Option<Rc<dyn HostSocket>>>,
@@ -30,15 +30,15 @@ pub struct Session {
     last_ping: Cell<u64>,
 }
 
-impl Session {
+impl SocketSession {
     /// Creates a session that began before the connection was opened.
     pub fn new(
         host: Rc<dyn Host>,
         socket: Rc<dyn HostSocket>,
         tags: Tags,
         began_ns: u64,
-    ) -> Session {
-        Session {
+    ) -> SocketSession {
+        SocketSession {
             host,
             socket: RefCell::new(Some(socket)),
             tags,
