@@ -15,8 +15,8 @@ export const options = {
       executor: 'ramping-vus',
       startVUs: 1,
       stages: [
-        { target: VUS, duration: '300ms' },
-        { target: VUS, duration: '400ms' },
+        { target: VUS, duration: '500ms' },
+        { target: VUS, duration: '600ms' },
         { target: 0, duration: '200ms' },
       ],
     },
