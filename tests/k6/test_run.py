@@ -179,7 +179,7 @@ def test_reports_show_thresholds_checks_and_metrics_of_the_script(k6, loadline):
     k6(REPORTED, code=99)
     summary = loadline.summary()
     found = {(row["kind"], row["name"]): (row["count"], row.get("values")) for row in summary["custom"]}
-    assert found[("counter", "orders")] == (2, None)
+    assert found[("sum", "orders")] == (4, {"sum": 2})
     assert found[("gauge", "level")] == (4, {"min": 0, "mean": 1.5, "max": 3})
     assert found[("share", "paid")] == (4, {"share": 0.25})
     assert found[("histogram", "size")][1]["p50"] == pytest.approx(1, rel=0.001)
@@ -196,6 +196,50 @@ def test_reports_show_thresholds_checks_and_metrics_of_the_script(k6, loadline):
     # A report that is made again has the same criteria.
     assert loadline("report", "last").returncode == 0
     assert loadline.summary()["criteria"] == summary["criteria"]
+
+
+def test_thresholds_without_samples_are_inconclusive(k6, loadline):
+    options = "export const options = { thresholds: { 'http_req_duration{name:x}': ['p(95)<3'], http_reqs: ['count>0'] } };\n"
+    k6(options + GET)
+    rows = [(row["text"], row["judgement"], row["measured"], row["reason"]) for row in loadline.summary()["criteria"]]
+    assert rows == [
+        ("http_req_duration{name:x} p(95)<3", "INCONCLUSIVE", None, "there were no samples"),
+        ("http_reqs count>0", "PASS", "count=1", None),
+    ]
+
+
+EXTREMES = """
+import { Counter, Gauge, Trend } from 'k6/metrics';
+const [cents, size, huge] = [new Counter('cents'), new Trend('size'), new Gauge('huge')];
+export default function () {
+  for (const value of [0.1, 0.2, -0.5, 1 / 0]) cents.add(value);
+  for (const value of [1e308, 1e308, -1 / 0]) size.add(value);
+  huge.add(1e300);
+  http.get(`${__ENV.BASE}/a`);
+}
+"""
+
+
+def test_extreme_values_of_metrics_are_recorded(k6, loadline):
+    k6(EXTREMES)
+    found = {row["name"]: (row["count"], row["values"]) for row in loadline.summary()["custom"]}
+    assert found["cents"] == (3, {"sum": pytest.approx(-0.2)})
+    assert (found["size"][0], found["size"][1]["max"], found["huge"][1]["max"]) == (2, 1e308, 1e300)
+    assert "damaged" not in loadline("report", "last").stdout
+
+
+def test_secrets_of_variables_are_not_in_the_record(loadline, server):
+    options = "export const options = { thresholds: { 'http_reqs{token:Sesame12345}': ['count>=0'] } };\n"
+    script = "export default () => check(http.get(`${__ENV.BASE}/a`), { [`with ${__ENV.API_TOKEN}`]: (r) => r.status === 200 });\n"
+    loadline.write("script.js", OPEN + options + script)
+    run = loadline("k6", "run", "-e", f"BASE={server.url}", "-e", "API_TOKEN=Sesame12345", "script.js")
+    assert run.returncode == 0, run.stderr
+    files = [path for path in (loadline.folder / ".loadline/runs").rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert [path.name for path in files if b"Sesame12345" in path.read_bytes()] == []
+    # A secret has the same digits in all places.
+    summary = json.dumps(loadline.summary(), ensure_ascii=False)
+    assert len(set(re.findall("‹redacted:[0-9a-f]+›", summary))) == 1
 
 
 def test_a_threshold_can_stop_the_run(k6):

@@ -28,6 +28,7 @@ pub use links::StageLink;
 pub use projection::{Bracket, Estimate, Projection};
 pub use server_changes::ServerChange;
 pub use stage_tables::{EndpointRow, FailureRow, ServerFigures};
+pub use text::highest_holding;
 
 use stage_row::load_rate;
 

@@ -24,6 +24,8 @@ pub enum CustomKind {
     Rate,
     /// A number of errors that did not end the virtual user.
     Error,
+    /// A sum of any numbers.
+    Sum,
     /// A level, with each of its values.
     Gauge,
     /// A share of events: each is 1 or 0.
@@ -34,11 +36,12 @@ pub enum CustomKind {
 
 impl CustomKind {
     /// All types.
-    pub const ALL: [CustomKind; 7] = [
+    pub const ALL: [CustomKind; 8] = [
         CustomKind::Counter,
         CustomKind::Histogram,
         CustomKind::Rate,
         CustomKind::Error,
+        CustomKind::Sum,
         CustomKind::Gauge,
         CustomKind::Share,
         CustomKind::Check,
@@ -52,6 +55,7 @@ impl CustomKind {
             CustomKind::Histogram => "histogram",
             CustomKind::Rate => "rate",
             CustomKind::Error => "error",
+            CustomKind::Sum => "sum",
             CustomKind::Gauge => "gauge",
             CustomKind::Share => "share",
             CustomKind::Check => "check",
@@ -62,9 +66,11 @@ impl CustomKind {
     #[must_use]
     pub fn has_values(self) -> bool {
         match self {
-            CustomKind::Histogram | CustomKind::Gauge | CustomKind::Share | CustomKind::Check => {
-                true
-            }
+            CustomKind::Histogram
+            | CustomKind::Sum
+            | CustomKind::Gauge
+            | CustomKind::Share
+            | CustomKind::Check => true,
             CustomKind::Counter | CustomKind::Rate | CustomKind::Error => false,
         }
     }
@@ -106,7 +112,7 @@ pub struct CustomRecorder {
 }
 
 impl CustomRecorder {
-    /// Counts an event. Ignores events that are not custom metrics.
+    /// Counts an event. Ignores events that are not custom metrics, and values that are not finite.
     #[inline]
     pub fn event(&mut self, event: &Event<'_>) {
         match *event {
@@ -120,6 +126,9 @@ impl CustomRecorder {
     }
 
     fn value(&mut self, kind: CustomKind, name: &str, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
         self.change(kind, name, |metric| {
             metric.count += 1;
             metric.values.record(value);
@@ -127,7 +136,9 @@ impl CustomRecorder {
     }
 
     fn count(&mut self, kind: CustomKind, name: &str, n: u64) {
-        self.change(kind, name, |metric| metric.count += n);
+        self.change(kind, name, |metric| {
+            metric.count = metric.count.saturating_add(n);
+        });
     }
 
     fn change(&mut self, kind: CustomKind, name: &str, change: impl FnOnce(&mut CustomMetric)) {
@@ -203,7 +214,8 @@ impl CustomMetrics {
 }
 
 /// A distribution of finite numbers in log-linear buckets, 1,024 per octave, as in the record's
-/// histograms of times. Count, sum, min and max are exact.
+/// histograms of times. Count, sum, min and max are exact. A sum beyond the range of `f64` stays at
+/// its end, so it remains finite.
 ///
 /// Values nearer to 0 than 2⁻³⁰ count as 0 in the buckets, and values beyond 2⁶⁰ as 2⁶⁰.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -221,6 +233,10 @@ const MOST: f64 = (1u64 << 60) as f64;
 const CUT_BITS: u32 = 42;
 /// Number of the bucket that begins at [`LEAST`] is 1.
 const OFFSET: i32 = (LEAST.to_bits() >> CUT_BITS) as i32 - 1;
+
+fn finite(sum: f64) -> f64 {
+    sum.clamp(f64::MIN, f64::MAX)
+}
 
 fn cell_of(value: f64) -> i32 {
     let size = value.abs();
@@ -247,7 +263,7 @@ impl ValueHistogram {
         *self.cells.entry(cell_of(value)).or_default() += 1;
         self.widen(value, value);
         self.count += 1;
-        self.sum += value;
+        self.sum = finite(self.sum + value);
     }
 
     /// Creates a histogram from its buckets and exact figures. `None` if they contradict each other.
@@ -278,7 +294,7 @@ impl ValueHistogram {
         }
         self.widen(other.min, other.max);
         self.count = self.count.saturating_add(other.count);
-        self.sum += other.sum;
+        self.sum = finite(self.sum + other.sum);
     }
 
     fn widen(&mut self, min: f64, max: f64) {
@@ -408,11 +424,31 @@ mod tests {
         assert_eq!((all.count(), all.above(0.0)), (4, 1));
         let cells: Vec<(i32, u64)> = all.cells().collect();
         assert_eq!(cells[1], (0, 2));
+        assert_eq!(histogram(&[f64::MAX, f64::MAX]).sum(), f64::MAX);
         let read = ValueHistogram::from_parts(&cells, all.sum(), all.min(), all.max()).unwrap();
         assert_eq!(read, all);
         assert_eq!(
             ValueHistogram::from_parts(&[(i32::MAX, 1)], 0.0, 0.0, 0.0),
             None
+        );
+    }
+
+    #[test]
+    fn values_that_are_not_finite_are_left_out() {
+        let mut recorder = CustomRecorder::default();
+        for value in [1.0, f64::INFINITY, f64::NAN] {
+            let (kind, name) = (CustomKind::Sum, "paid");
+            recorder.event(&Event::Observed { kind, name, value });
+        }
+        for n in [u64::MAX, 2] {
+            recorder.event(&Event::Count { name: "orders", n });
+        }
+        let all = recorder.take().metrics;
+        let sum = &all[&(CustomKind::Sum, "paid".to_owned())];
+        assert_eq!((sum.count, sum.values.sum()), (1, 1.0));
+        assert_eq!(
+            all[&(CustomKind::Counter, "orders".to_owned())].count,
+            u64::MAX
         );
     }
 

@@ -10,6 +10,9 @@ pub struct ScriptThreshold {
     /// The measured figure, as the tool prints it: `p(95)=3.6ms`. `None` if it prints none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
+    /// Whether the tool had a value to compare. Without one, the result says nothing about the
+    /// service.
+    pub has_samples: bool,
     /// Whether the condition is met.
     pub is_met: bool,
     /// Whether the condition does not decide the result of the run.

@@ -1,6 +1,6 @@
 //! Custom metrics: columns of the report's table, and lines for the terminal.
 
-use analysis::summary::{CustomRow, SHARE};
+use analysis::summary::{CustomRow, SHARE, SUM};
 use record::units;
 
 /// Statistics that always have a column.
@@ -25,7 +25,7 @@ pub fn names(rows: &[CustomRow]) -> Vec<String> {
     );
     let place = |name: &String| -> f64 {
         match name.as_str() {
-            SHARE => -3.0,
+            SHARE | SUM => -3.0,
             "min" => -2.0,
             "mean" => -1.0,
             "max" => 1000.0,

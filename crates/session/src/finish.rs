@@ -2,13 +2,12 @@
 //! ensures that a later failure cannot lose figures.
 
 use measure::ScriptThreshold;
-use record::redact::{Redactor, Salt};
+use record::redact::Redactor;
 
 use crate::{
     derived_files, exit,
     finished::FinishedRun,
     observer::{RunObserver, RunOutcome},
-    salt::random_salt,
     setup_teardown,
 };
 
@@ -45,8 +44,7 @@ impl FinishedRun {
         if thresholds.is_empty() {
             return;
         }
-        let salt = Salt::new(random_salt());
-        let redactor = Redactor::new(&self.rest.plan, &self.rest.secrets, salt);
+        let redactor = Redactor::new(&self.rest.plan, &self.rest.secrets, self.rest.salt);
         if let Err(error) = self.run.write_thresholds(thresholds, &redactor) {
             let text = format!("cannot record the thresholds of the script: {error}");
             self.rest.sink.warning(&text);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use engine::{EngineOptions, RunError};
 use plan::{Plan, Problem};
-use record::{RecordError, Run};
+use record::{RecordError, Run, redact::Salt};
 use worker::stop::Cause;
 
 use crate::{
@@ -67,6 +67,8 @@ pub(crate) struct FinishContext {
     pub plan: Plan,
     pub options: EngineOptions,
     pub secrets: Vec<String>,
+    /// Salt of the digits that replace secrets in the record.
+    pub salt: Salt,
     pub exports: Exports,
     pub json: Option<PathBuf>,
     pub sink: SharedMessageSink,

@@ -167,6 +167,7 @@ impl PartitionedRun {
                 plan: job.plan,
                 options: job.options,
                 secrets: job.secrets,
+                salt: Salt::new(self.salt),
                 exports: job.exports,
                 json: job.json,
                 sink,

@@ -140,6 +140,7 @@ impl Ready {
                 plan: job.plan,
                 options: job.options,
                 secrets: job.secrets,
+                salt,
                 exports: job.exports,
                 json: job.json,
                 sink,

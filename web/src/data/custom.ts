@@ -33,6 +33,6 @@ export function customMetric(page: Page, key: string): Drawing | null {
     return { unit: isGauge ? "number" : "share", lines: [line] };
   }
   const colour = series.kind === "error" ? "red" : "blue";
-  const line: Line = { name: "per second", colour, column: perSecond(page, series.count), style: "line" };
+  const line: Line = { name: "per second", colour, column: perSecond(page, series.sum ?? series.count), style: "line" };
   return { unit: "rate", lines: [line] };
 }

@@ -107,7 +107,7 @@ function marked(row: CustomRow, path: string, text: string): Child {
 
 /** Statistics that any row has, percentiles in ascending order. */
 function statistics(rows: CustomRow[]): string[] {
-  const ends: Record<string, number> = { share: -3, min: -2, mean: -1, max: 1000 };
+  const ends: Record<string, number> = { share: -3, sum: -3, min: -2, mean: -1, max: 1000 };
   const place = (name: string) => ends[name] ?? Number(name.slice(1));
   const names = new Set(rows.flatMap((row) => Object.keys(row.values ?? {})));
   return [...names].sort((a, b) => place(a) - place(b));

@@ -50,6 +50,7 @@ function customSeries(page: Page, fresh: CustomSeries, from: number): CustomSeri
     count: [...counts, ...fresh.count],
     ...(fresh.p50 ? { p50: figures(known?.p50, fresh.p50) } : {}),
     ...(fresh.p95 ? { p95: figures(known?.p95, fresh.p95) } : {}),
+    ...(fresh.sum ? { sum: [...(known?.sum?.slice(0, from) ?? new Array<number>(from).fill(0)), ...fresh.sum] } : {}),
     ...(fresh.mean ? { mean: figures(known?.mean, fresh.mean) } : {}),
   };
 }

@@ -25,7 +25,7 @@ export interface Panel {
 /** A metric that the test's script reported, over time. */
 export interface CustomSeries {
   name: string;
-  /** `counter`, `histogram`, `rate`, `error`, `gauge`, `share` or `check`. */
+  /** `counter`, `histogram`, `rate`, `error`, `sum`, `gauge`, `share` or `check`. */
   kind: string;
   /** Sum of a counter, or number of values, events, errors or evaluations. */
   count: number[];
@@ -34,6 +34,8 @@ export interface CustomSeries {
   p95?: Column;
   /** Means of a gauge, and shares of a share or a check; missing for other types. */
   mean?: Column;
+  /** Sums of a sum; missing for other types. */
+  sum?: number[];
 }
 
 /** A metric that never changed. */

@@ -32,7 +32,7 @@ export interface DeliveryRow {
 /** A metric that the test's script reported. */
 export interface CustomRow {
   name: string;
-  kind: "counter" | "histogram" | "rate" | "error" | "gauge" | "share" | "check";
+  kind: "counter" | "histogram" | "rate" | "error" | "sum" | "gauge" | "share" | "check";
   /** Sum of a counter, or number of values, events, errors or evaluations. */
   count: number;
   per_second: number;

@@ -77,10 +77,16 @@ pub fn recent_rates(rows: &[IntervalRow], count: impl Fn(&Counters) -> u64) -> V
 
 #[must_use]
 pub fn per_second(count: u64, elapsed_ns: u64) -> f64 {
+    sum_per_second(count as f64, elapsed_ns)
+}
+
+/// Returns a sum per second. 0 if no time has elapsed.
+#[must_use]
+pub fn sum_per_second(sum: f64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 {
         0.0
     } else {
-        count as f64 * 1e9 / elapsed_ns as f64
+        sum * 1e9 / elapsed_ns as f64
     }
 }
 

@@ -13,7 +13,7 @@ use crate::moments::Moment;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CustomSeries {
     pub name: String,
-    /// `counter`, `histogram`, `rate`, `error`, `gauge`, `share` or `check`.
+    /// `counter`, `histogram`, `rate`, `error`, `sum`, `gauge`, `share` or `check`.
     pub kind: String,
     /// Sum of a counter, or number of values, events, errors or evaluations.
     pub count: Vec<u64>,
@@ -25,6 +25,9 @@ pub struct CustomSeries {
     /// Means of a gauge, and shares of a share or a check. Empty for other types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mean: FigureColumn,
+    /// Sums of a sum, 0 for a point without values. Empty for other types.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sum: Vec<f64>,
 }
 
 /// Returns the metrics in the order of the summary: by type and name.
@@ -52,6 +55,12 @@ pub fn build(run: &Run, moments: &[Cow<Moment>]) -> Vec<CustomSeries> {
             mean: match kind {
                 CustomKind::Gauge | CustomKind::Share | CustomKind::Check => metrics()
                     .map(|metric| metric.and_then(|metric| metric.values.mean()))
+                    .collect(),
+                _ => Vec::new(),
+            },
+            sum: match kind {
+                CustomKind::Sum => metrics()
+                    .map(|metric| metric.map_or(0.0, |metric| metric.values.sum()))
                     .collect(),
                 _ => Vec::new(),
             },

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    figures::per_second,
+    figures::{per_second, sum_per_second},
     verdict::{Judged, percentile_name},
 };
 
@@ -17,15 +17,15 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CustomRow {
     pub name: String,
-    /// `counter`, `histogram`, `rate`, `error`, `gauge`, `share` or `check`.
+    /// `counter`, `histogram`, `rate`, `error`, `sum`, `gauge`, `share` or `check`.
     pub kind: String,
     /// Sum of a counter, or number of values, events, errors or evaluations.
     pub count: u64,
-    /// `count` divided by the run's elapsed time in seconds.
+    /// `count`, or the sum of a `sum`, divided by the run's elapsed time in seconds.
     pub per_second: f64,
     /// Statistics by name. Of a histogram: `min`, `mean`, `p50`, `p95`, `p99`, `max`, and every
-    /// percentile that a criterion judges. Of a gauge: `min`, `mean` and `max`. Of a share or a
-    /// check: `share`, from 0 to 1. `None` for other types.
+    /// percentile that a criterion judges. Of a gauge: `min`, `mean`, `max`, and judged percentiles.
+    /// Of a sum: `sum`. Of a share or a check: `share`, from 0 to 1. `None` for other types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<BTreeMap<String, f64>>,
     /// Figures that criteria judge, for example `values/p95`.
@@ -35,6 +35,8 @@ pub struct CustomRow {
 
 /// Statistic of a share or a check.
 pub const SHARE: &str = "share";
+/// Statistic of a sum.
+pub const SUM: &str = "sum";
 
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
@@ -45,29 +47,35 @@ pub(super) fn rows(run: &Run, elapsed_ns: u64) -> Vec<CustomRow> {
             name: name.clone(),
             kind: kind.name().to_owned(),
             count: metric.count,
-            per_second: per_second(metric.count, elapsed_ns),
-            values: match kind {
-                CustomKind::Histogram => Some(statistics(values, &judged_quantiles(run, name))),
-                CustomKind::Gauge => Some(levels(values)),
-                CustomKind::Share | CustomKind::Check => Some(
-                    values
-                        .mean()
-                        .map(|share| (SHARE.to_owned(), share))
-                        .into_iter()
-                        .collect(),
-                ),
-                CustomKind::Counter | CustomKind::Rate | CustomKind::Error => None,
+            per_second: match kind {
+                CustomKind::Sum => sum_per_second(values.sum(), elapsed_ns),
+                _ => per_second(metric.count, elapsed_ns),
             },
+            values: statistics(*kind, values, &judged_quantiles(run, name)),
             judged: Vec::new(),
         }
     };
     run.totals.custom.metrics.iter().map(row).collect()
 }
 
-fn statistics(values: &ValueHistogram, judged: &[f64]) -> BTreeMap<String, f64> {
-    let quantiles = QUANTILES.iter().chain(judged);
-    let quantiles = quantiles.filter_map(|q| Some((percentile_name(*q), values.quantile(*q)?)));
-    quantiles.chain(levels(values)).collect()
+fn statistics(
+    kind: CustomKind,
+    values: &ValueHistogram,
+    judged: &[f64],
+) -> Option<BTreeMap<String, f64>> {
+    let named = |q: &f64| Some((percentile_name(*q), values.quantile(*q)?));
+    let judged = judged.iter().filter_map(named);
+    let one = |name: &str, value| BTreeMap::from([(name.to_owned(), value)]);
+    Some(match kind {
+        CustomKind::Histogram => {
+            let usual = QUANTILES.iter().filter_map(named);
+            usual.chain(judged).chain(levels(values)).collect()
+        }
+        CustomKind::Gauge => judged.chain(levels(values)).collect(),
+        CustomKind::Sum => one(SUM, values.sum()),
+        CustomKind::Share | CustomKind::Check => one(SHARE, values.mean()?),
+        CustomKind::Counter | CustomKind::Rate | CustomKind::Error => return None,
+    })
 }
 
 fn levels(values: &ValueHistogram) -> BTreeMap<String, f64> {

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 pub use build::cut_text;
 pub(crate) use build::summary;
-pub use custom::{CustomRow, SHARE};
+pub use custom::{CustomRow, SHARE, SUM};
 pub use deliveries::{DeliveryRow, LostRange};
 pub use http2::{HeaderBytes, Http2, OriginVersion, RequestsPerConnection};
 pub use json::json;

@@ -14,7 +14,7 @@ use plan::{
 use record::{Run, units};
 
 use super::bound::{Measured, bound};
-use crate::figures::{Sampled, per_second};
+use crate::figures::{Sampled, sum_per_second};
 
 const NAMES: usize = 8;
 
@@ -38,13 +38,14 @@ fn find<'a>(run: &'a Run, kinds: &[CustomKind], name: &str) -> Option<&'a Custom
     kinds.find_map(|kind| metrics.get(&(*kind, name.to_owned())))
 }
 
-const DISTRIBUTIONS: [CustomKind; 4] = [
-    CustomKind::Histogram,
-    CustomKind::Gauge,
-    CustomKind::Share,
-    CustomKind::Check,
+const DISTRIBUTIONS: [CustomKind; 2] = [CustomKind::Histogram, CustomKind::Gauge];
+const SHARES: [CustomKind; 2] = [CustomKind::Share, CustomKind::Check];
+const NUMBERS: [CustomKind; 4] = [
+    CustomKind::Counter,
+    CustomKind::Rate,
+    CustomKind::Error,
+    CustomKind::Sum,
 ];
-const NUMBERS: [CustomKind; 3] = [CustomKind::Counter, CustomKind::Rate, CustomKind::Error];
 
 fn number(
     run: &Run,
@@ -53,17 +54,25 @@ fn number(
     elapsed_ns: u64,
 ) -> Result<Measured, String> {
     let Some(metric) = find(run, &NUMBERS, name) else {
-        return Err(match find(run, &DISTRIBUTIONS, name) {
-            Some(_) => format!("`{name}` has values: add p95, mean or max after its name"),
-            None => missing(run, name),
+        return Err(if find(run, &DISTRIBUTIONS, name).is_some() {
+            format!("`{name}` has values: add p95, mean or max after its name")
+        } else if find(run, &SHARES, name).is_some() {
+            format!("`{name}` is a share: add `mean` after its name, which is from 0 to 1")
+        } else {
+            missing(run, name)
         });
+    };
+    // Only sums have values.
+    let (sum, total) = match metric.values.count() {
+        0 => (metric.count as f64, units::count(metric.count)),
+        _ => (metric.values.sum(), units::figure(metric.values.sum(), "")),
     };
     let (value, text) = match criterion.value {
         Quantity::PerSecond(_) => {
-            let rate = per_second(metric.count, elapsed_ns);
+            let rate = sum_per_second(sum, elapsed_ns);
             (rate, format!("{}/s", units::rate(rate)))
         }
-        _ => (metric.count as f64, units::count(metric.count)),
+        _ => (sum, total),
     };
     Ok(Measured {
         value: Some(value),
@@ -75,7 +84,12 @@ fn number(
 }
 
 fn histogram(run: &Run, name: &str, stat: Stat, criterion: &Criterion) -> Result<Measured, String> {
-    let Some(metric) = find(run, &DISTRIBUTIONS, name) else {
+    let shares = if stat == Stat::Mean { &SHARES[..] } else { &[] };
+    let metric = find(run, &DISTRIBUTIONS, name).or_else(|| find(run, shares, name));
+    let Some(metric) = metric else {
+        if find(run, &SHARES, name).is_some() {
+            return Err(format!("`{name}` is a share: only its mean can be judged"));
+        }
         return Err(match find(run, &NUMBERS, name) {
             Some(_) => format!("`{name}` has no values: remove the statistic after its name"),
             None => missing(run, name),

@@ -14,7 +14,7 @@ use super::{kind_of, subject::Subject};
 use crate::{
     exclusions::ExcludedSpans,
     figures::Sampled,
-    summary::{CustomRow, Row, Summary, custom, stream::all_goodputs},
+    summary::{CustomRow, Row, SHARE, SUM, Summary, custom, stream::all_goodputs},
 };
 
 /// Percentiles that rows of the summary have.
@@ -253,15 +253,22 @@ fn custom_figure(
     stat: Option<Stat>,
     criterion: &Criterion,
 ) -> Option<String> {
-    let is_histogram = |row: &CustomRow| row.values.is_some() == stat.is_some();
-    let mut rows = summary.custom.iter();
-    let at = rows.position(|row| row.name == name && is_histogram(row))?;
-    let figure = match stat {
-        Some(stat) => format!("values/{}", custom_statistic(stat)),
-        None if matches!(criterion.value, Quantity::PerSecond(_)) => "per_second".to_owned(),
-        None => "count".to_owned(),
+    let figures = match stat {
+        Some(Stat::Mean) => vec!["values/mean".to_owned(), format!("values/{SHARE}")],
+        Some(stat) => vec![format!("values/{}", custom_statistic(stat))],
+        None if matches!(criterion.value, Quantity::PerSecond(_)) => vec!["per_second".to_owned()],
+        None => vec![format!("values/{SUM}"), "count".to_owned()],
     };
-    Some(format!("/custom/{at}/{figure}"))
+    let has = |row: &CustomRow, figure: &str| match figure.strip_prefix("values/") {
+        Some(own) => row.values.as_ref().is_some_and(|all| all.contains_key(own)),
+        None => row.values.as_ref().is_none_or(|all| all.contains_key(SUM)),
+    };
+    let rows = summary.custom.iter().enumerate();
+    let mut rows = rows.filter(|(_, row)| row.name == name);
+    rows.find_map(|(at, row)| {
+        let figure = figures.iter().find(|figure| has(row, figure))?;
+        Some(format!("/custom/{at}/{figure}"))
+    })
 }
 
 fn custom_statistic(stat: Stat) -> String {

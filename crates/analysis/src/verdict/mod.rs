@@ -90,15 +90,16 @@ fn thresholds(run: &Run) -> impl Iterator<Item = Judged> + '_ {
     let deciding = results.filter(|threshold| !threshold.is_optional);
     deciding.map(|threshold| Judged {
         text: threshold.text.clone(),
-        judgement: match threshold.is_met {
-            true => Judgement::Pass,
-            false => Judgement::Fail,
+        judgement: match (threshold.is_met, threshold.has_samples) {
+            (false, _) => Judgement::Fail,
+            (true, true) => Judgement::Pass,
+            (true, false) => Judgement::Inconclusive,
         },
         measured: threshold.measured.clone(),
         value: None,
         figure: None,
         margin: None,
-        reason: None,
+        reason: (!threshold.has_samples).then(|| "there were no samples".to_owned()),
         is_robust: None,
         first_violation_ns: None,
         is_of_script: true,
@@ -117,6 +118,11 @@ pub(crate) fn despite_the_generator(
     }
     let off_ns = robustness::worst_ns(run);
     for judged in judged {
+        if judged.is_of_script && judged.judgement != Judgement::Inconclusive {
+            // The script's tool knows nothing of generator errors.
+            judged.reason = Some("generator errors could have changed this result".to_owned());
+            continue;
+        }
         let Ok(criterion) = parse_criterion(&judged.text) else {
             continue;
         };

@@ -1,5 +1,7 @@
 //! Requests per iteration of each scenario, by endpoint: as planned, and as measured in each stage.
 
+use std::collections::BTreeSet;
+
 use analysis::summary::Summary;
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +24,9 @@ pub struct CallRow {
     /// Mean requests per iteration. `None` if conditions or responses decide it during the run.
     pub planned: Option<f64>,
     /// Requests divided by iterations, by stage. `None` for stages that did not run, and for stages
-    /// without iterations. Requests are counted by endpoint: if several scenarios call it, these
-    /// are all its requests, divided by the iterations of all these scenarios.
+    /// without iterations, and for scenarios of one name. Requests are counted by endpoint: if
+    /// several scenarios call it, these are all its requests, divided by the iterations of all these
+    /// scenarios.
     pub measured: Vec<Option<f64>>,
     /// Whether other scenarios call the endpoint too.
     pub is_shared: bool,
@@ -54,6 +57,11 @@ pub(super) fn rows(stages: &[FinishedStage<'_>]) -> Vec<CallRow> {
 fn measured(summary: &Summary, endpoint: &str, callers: &[&str]) -> Option<f64> {
     let iterations = summary.scenarios.iter();
     let iterations = iterations.filter(|row| callers.contains(&row.name.as_str()));
+    let names: BTreeSet<&str> = iterations.clone().map(|row| row.name.as_str()).collect();
+    if iterations.clone().count() > names.len() {
+        // Scenarios of one name cannot be told apart.
+        return None;
+    }
     let iterations: u64 = iterations.map(|row| row.ended).sum();
     let mut labels = summary.labels.iter();
     let requests = labels.find(|row| row.text == endpoint);

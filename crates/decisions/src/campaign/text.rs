@@ -58,6 +58,15 @@ fn highest<'a>(group: &[(usize, &'a StageRow)]) -> Option<&'a StageRow> {
     holding.last().map(|(_, row)| *row)
 }
 
+/// Returns the highest stage of the campaign's own target up to which all stages held. `None` if its
+/// first stage did not hold.
+#[must_use]
+pub fn highest_holding<'a>(rows: &'a [StageRow], identity: &'a Identity) -> Option<&'a StageRow> {
+    let groups = groups(rows, identity);
+    let own = groups.iter().find(|(target, _)| *target == identity.target);
+    own.and_then(|(_, group)| highest(group))
+}
+
 pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
     let groups = groups(rows, identity);
     let of_each = groups.iter().map(|(target, group)| {

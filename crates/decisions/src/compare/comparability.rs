@@ -24,6 +24,9 @@ const MAY_DIFFER: [&str; 12] = [
     "http.route",
 ];
 
+/// The present volume of a scenario, which reports compare with the load.
+const TODAY: &str = ".volume.today";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incompatibility {
     pub text: String,
@@ -294,7 +297,8 @@ fn normalized(plan: &Value, target: &str, path: &str) -> Value {
         Value::Object(members) => {
             let compared = members.iter().filter_map(|(name, value)| {
                 let path = place(path, name);
-                let counts = name != "at" && !MAY_DIFFER.contains(&path.as_str());
+                let is_free = MAY_DIFFER.contains(&path.as_str()) || path.ends_with(TODAY);
+                let counts = name != "at" && !is_free;
                 counts.then(|| (name.clone(), normalized(value, target, &path)))
             });
             compared.collect()
@@ -413,6 +417,17 @@ mod tests {
             first_difference(&of("http://a:1", "one", 3), &of("http://b:22", "two", 9)),
             None
         );
+    }
+
+    #[test]
+    fn the_present_volume_makes_no_difference() {
+        let of = |today: &str, text: &str| {
+            let today = json!({"text": today, "per_second": 1});
+            json!({"scenarios": [{"volume": {"text": text, "today": today}}]})
+        };
+        let (a, b) = (of("1000/d", "2/s"), of("2000/d", "2/s"));
+        assert_eq!(first_difference(&a, &b), None);
+        assert!(first_difference(&a, &of("1000/d", "3/s")).is_some());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::summary::{CustomRow, SHARE};
+use analysis::summary::{CustomRow, SHARE, SUM};
 use record::units;
 use serde::Serialize;
 
@@ -49,6 +49,7 @@ pub(super) fn differences(baseline: &Side, candidate: &Side) -> Vec<CustomDiffer
             "histogram" => &["p50", "p95"],
             "gauge" => &["mean"],
             "share" | "check" => &[SHARE],
+            "sum" => &[SUM],
             "rate" => &["per second"],
             _ => &["count"],
         };

@@ -225,6 +225,9 @@ fn outputs(
     })
 }
 
+/// Minimum length of a secret in a variable that was not given for this run.
+const SHORTEST_SECRET: usize = 12;
+
 fn ready(
     shared: &Arc<Shared>,
     script: &str,
@@ -237,6 +240,7 @@ fn ready(
     worker::net::tls::check(&plan.http).map_err(|line| Refused::new(INVALID_CONFIG, line))?;
     let environment: Vec<(String, String)> = std::env::vars().collect();
     plan.http.proxies = formats::proxy::from_environment(&environment).map_err(usage)?;
+    plan.secrets = secrets(&shared.settings.env, &environment);
     let options = EngineOptions {
         // One virtual user runs on one thread, and its engine uses more time than the client.
         workers: Some(1),
@@ -255,6 +259,16 @@ fn ready(
         code: INVALID_CONFIG,
         lines: refused.problems.iter().map(ToString::to_string).collect(),
     })
+}
+
+/// Returns the values of variables whose names indicate secrets, which scripts may use in URLs, tags
+/// and names of checks. Short values of the system's variables may be words, and some are paths.
+fn secrets(own: &[(String, String)], system: &[(String, String)]) -> Vec<String> {
+    let is_secret = |(name, _): &&(String, String)| plan::is_secret_name(name);
+    let is_word = |value: &str| value.len() < SHORTEST_SECRET || value.starts_with('/');
+    let system = system.iter().filter(|(_, value)| !is_word(value));
+    let all = own.iter().chain(system).filter(is_secret);
+    all.map(|(_, value)| value.clone()).collect()
 }
 
 /// Returns the planned arrivals, which begin when the executors do.

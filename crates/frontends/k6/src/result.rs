@@ -128,10 +128,13 @@ fn results(summary: &Summary<'_>) -> Vec<ScriptThreshold> {
     let of_metric = |metric: &MetricThresholds| -> Vec<ScriptThreshold> {
         let result = |threshold: &Threshold| {
             let method = &threshold.expression.method;
+            let name = &metric.selection.name;
+            let has_samples = summary.aggregator.find(summary.registry, name).is_some();
             let value = summary.threshold_value(metric, method);
             ScriptThreshold {
-                text: format!("{} {}", metric.selection.name, threshold.source),
-                measured: Some(format!("{}={value}", method.name())),
+                text: format!("{name} {}", threshold.source),
+                measured: has_samples.then(|| format!("{}={value}", method.name())),
+                has_samples,
                 is_met: threshold.is_met,
                 is_optional: false,
             }

@@ -1,6 +1,6 @@
 //! Receives the samples of a worker.
 
-use std::{borrow::Cow, cell::RefCell, collections::HashMap, rc::Rc, sync::Arc};
+use std::{borrow::Cow, cell::RefCell, rc::Rc, sync::Arc};
 
 use k6::{
     aggregate::Aggregator,
@@ -18,8 +18,6 @@ use crate::{outputs::Outputs, shared::Shared};
 pub struct SampleReceiver {
     worker: Rc<Worker>,
     pub aggregator: RefCell<Aggregator>,
-    /// What the sums of counters have beyond whole numbers, which alone are recorded.
-    fractions: RefCell<HashMap<MetricId, f64>>,
     pub outputs: RefCell<Outputs>,
     shared: Arc<Shared>,
 }
@@ -31,7 +29,6 @@ impl SampleReceiver {
         let aggregator = Aggregator::new(&shared.registry, &selections, is_full);
         SampleReceiver {
             worker: Rc::clone(worker),
-            fractions: RefCell::default(),
             aggregator: RefCell::new(aggregator),
             outputs: RefCell::new(shared.take_outputs()),
             shared: Arc::clone(shared),
@@ -69,15 +66,7 @@ impl SampleReceiver {
         let metric = self.shared.registry.get(id);
         let name = metric.name.as_str();
         let kind = match metric.metric_type {
-            MetricType::Counter => {
-                let mut fractions = self.fractions.borrow_mut();
-                let fraction = fractions.entry(id).or_default();
-                *fraction += value;
-                let whole = fraction.floor().max(0.0);
-                *fraction -= whole;
-                let n = whole as u64;
-                return self.event(&Event::Count { name, n });
-            }
+            MetricType::Counter => CustomKind::Sum,
             MetricType::Gauge => CustomKind::Gauge,
             MetricType::Rate => CustomKind::Share,
             MetricType::Trend => CustomKind::Histogram,

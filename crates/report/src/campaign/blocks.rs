@@ -14,14 +14,12 @@ use crate::{
 pub(super) fn build<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'a>> {
     let identity = &campaign.identity;
     let local = identity.local(identity.started_wall_ns);
-    let when = local.as_ref().unwrap_or(&identity.started_utc);
-    let when = when.replace('T', " ");
-    let when = when.get(..load::DATE_AND_TIME).unwrap_or(&when);
+    let when = load::clock(local.as_ref(), Some(&identity.started_utc));
     let zone = load::zone_name(campaign);
     let target = (!identity.target.is_empty()).then(|| identity.target.clone());
     let facts = [
         target,
-        Some(format!("{when} {zone}")),
+        when.map(|when| format!("{when} {zone}")),
         Some(format!("{} stages", campaign.stages.len())),
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();

@@ -69,7 +69,7 @@ pub(super) fn zone_name(campaign: &Campaign) -> String {
 }
 
 /// Formats a local time with its offset, as `2026-11-27 03:30:59 -05:00`, or else the time in UTC.
-fn clock(local: Option<&String>, utc: Option<&String>) -> Option<String> {
+pub(super) fn clock(local: Option<&String>, utc: Option<&String>) -> Option<String> {
     let Some(local) = local else {
         return Some(utc?.replace('T', " ").trim_end_matches('Z').to_owned());
     };

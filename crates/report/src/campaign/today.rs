@@ -1,6 +1,6 @@
 //! The present volume next to the tested load: how many times today's volume each stage tested.
 
-use decisions::campaign::{Campaign, Planned, StageRow, VolumeRate};
+use decisions::campaign::{Campaign, Planned, StageRow, VolumeRate, highest_holding};
 use record::units;
 
 use super::or_dash;
@@ -56,7 +56,7 @@ pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     let mut text = "Times today: planned arrivals at the peak of the stage, divided by today's \
                     volume in the plan."
         .to_owned();
-    if let Some(sentence) = total.and_then(|total| highest(&planned, total)) {
+    if let Some(sentence) = total.and_then(|total| highest(campaign, total)) {
         text = format!("{sentence} {text}");
     }
     vec![Block::Table(table), Block::Text(text)]
@@ -78,12 +78,11 @@ fn factor(tested: Option<f64>, today: Option<f64>) -> Option<String> {
     Some(format!("{} x", units::rate(tested? / today?)))
 }
 
-/// Compares the present volume with the highest load that holds.
-fn highest(planned: &[(&StageRow, &Planned)], today: f64) -> Option<String> {
-    let held = planned.iter().filter(|(row, _)| row.verdict.holds());
-    let (row, planned) =
-        held.max_by(|(_, a), (_, b)| a.arrivals_per_second.total_cmp(&b.arrivals_per_second))?;
-    let tested = planned.arrivals_per_second;
+/// Compares the present volume with the highest load that holds, as the answer of the report names
+/// it.
+fn highest(campaign: &Campaign, today: f64) -> Option<String> {
+    let row = highest_holding(&campaign.stages, &campaign.identity)?;
+    let tested = row.planned.as_ref()?.arrivals_per_second;
     Some(format!(
         "{} is the highest load that holds: {} arrivals per hour, {} times today's {}. \
          Today's volume is {} of it.",

@@ -4,7 +4,7 @@
 mod axis;
 mod charts;
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 pub use axis::{Axis, AxisKind, AxisUnit, Scale};
 pub use charts::{DASHED, LINES, draw, draw_stage};
@@ -30,6 +30,8 @@ const BOTTOM: f64 = 44.0;
 const TITLE_SIZE: f64 = 14.0;
 /// Height of a row of a legend.
 const LEGEND_ROW: f64 = 15.0;
+/// Space of a curve's mark in the legend, with the gap before the next one.
+const LEGEND_GAP: f64 = 40.0;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
@@ -105,6 +107,16 @@ fn letters(text: &str) -> f64 {
     text.chars().count() as f64 * 6.6
 }
 
+/// Returns a name of the legend, cut to fit into this width.
+fn legend_name(name: &str, width: f64) -> Cow<'_, str> {
+    let most = ((width - LEGEND_GAP) / letters("x")).max(1.0) as usize;
+    if name.chars().count() <= most {
+        return Cow::Borrowed(name);
+    }
+    let kept = name.chars().take(most - 1);
+    Cow::Owned(kept.chain(['…']).collect())
+}
+
 /// A chart at a size.
 struct ChartDrawing<'a> {
     chart: &'a Chart,
@@ -136,7 +148,7 @@ impl Chart {
     fn legend_rows(&self, width: f64) -> Vec<&[ChartCurve]> {
         let (mut rows, mut from, mut used) = (Vec::new(), 0, 0.0);
         for (at, curve) in self.curves.iter().enumerate() {
-            let own = letters(&curve.name) + 40.0;
+            let own = letters(&legend_name(&curve.name, width)) + LEGEND_GAP;
             if at > from && used + own > width {
                 rows.push(&self.curves[from..at]);
                 (from, used) = (at, 0.0);
@@ -336,7 +348,7 @@ impl ChartDrawing<'_> {
             return;
         }
         let names = self.chart.curves.iter();
-        let names: f64 = names.map(|curve| letters(&curve.name) + 40.0).sum();
+        let names: f64 = names.map(|curve| letters(&curve.name) + LEGEND_GAP).sum();
         let y = if title + names <= self.plot_width() {
             20.0
         } else {
@@ -349,12 +361,13 @@ impl ChartDrawing<'_> {
     fn legend_row(&self, out: &mut String, curves: &[ChartCurve], y: f64) {
         let mut x = self.size.width - RIGHT;
         for curve in curves.iter().rev() {
-            x -= letters(&curve.name);
+            let name = legend_name(&curve.name, self.plot_width());
+            x -= letters(&name);
             add(
                 out,
                 format_args!(
                     "<text x=\"{x:.1}\" y=\"{y}\" fill=\"#333333\">{}</text>\n",
-                    escaped(&curve.name)
+                    escaped(&name)
                 ),
             );
             x -= 26.0;
@@ -391,4 +404,19 @@ impl ChartDrawing<'_> {
 
 fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_legend_fit_into_the_chart() {
+        let name = "db.pool.connections of ".to_owned() + &"payments-".repeat(20);
+        let width = 400.0;
+        let shown = legend_name(&name, width);
+        assert!(letters(&shown) + LEGEND_GAP <= width && shown.ends_with('…'));
+        assert!(name.starts_with(shown.trim_end_matches('…')));
+        assert_eq!(legend_name("p95", width), "p95");
+    }
 }

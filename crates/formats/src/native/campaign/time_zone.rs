@@ -18,8 +18,9 @@ pub(super) fn read(node: &Node, findings: &mut Findings) -> Option<ReportZone> {
         let name = TimeZone::try_system().ok();
         let name = name.and_then(|zone| zone.iana_name().map(ToOwned::to_owned));
         if name.is_none() {
-            let text = "`time-zone: local`: this machine's time zone has no known name: write \
-                        a name such as Europe/Berlin, or an offset such as UTC+01:00";
+            let text = "`time-zone: local`: neither the variable TZ nor this machine's settings \
+                        name a known time zone: write a name such as Europe/Berlin, or an offset \
+                        such as UTC+01:00";
             findings.problem(node.mark, text);
         }
         return name.map(|name| ReportZone::parse(&name));
@@ -34,7 +35,10 @@ pub(super) fn read(node: &Node, findings: &mut Findings) -> Option<ReportZone> {
         return Some(ReportZone::Named(name.to_owned()));
     }
     let names: Vec<String> = tz::db().available().map(|one| one.to_string()).collect();
-    let help = match nearest(name, names.iter().map(String::as_str)) {
+    // The nearest name to a time or an offset is another time.
+    let is_offset = name.contains(|c: char| c.is_ascii_digit()) || name.eq_ignore_ascii_case("z");
+    let near = nearest(name, names.iter().map(String::as_str));
+    let help = match near.filter(|_| !is_offset) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "use a name such as America/New_York (package tzdata), an offset such as \
                  UTC-05:00, or local"

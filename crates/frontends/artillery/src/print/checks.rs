@@ -86,6 +86,7 @@ fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<ScriptThreshold> {
     let strict = |text: String, measured: Option<f64>, is_met: bool| ScriptThreshold {
         text,
         measured: measured.map(number::decimal),
+        has_samples: true,
         is_met,
         is_optional: false,
     };
@@ -122,6 +123,7 @@ fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<ScriptThreshold> {
         checks.push(ScriptThreshold {
             text: condition.expression.clone(),
             measured: None,
+            has_samples: true,
             is_met,
             is_optional: !condition.strict,
         });
