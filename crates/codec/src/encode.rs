@@ -51,8 +51,7 @@ impl Charset {
 /// Appends a header. Returns `false` if the name or value is invalid.
 #[must_use]
 pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> bool {
-    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if name.is_empty() || !name.bytes().all(token) || !is_one_line(value) {
+    if !is_token(name) || !is_one_line(value) {
         return false;
     }
     out.extend_from_slice(name.as_bytes());
@@ -67,6 +66,13 @@ pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> b
 #[must_use]
 pub fn value(out: &mut Vec<u8>, value: &str, charset: Charset) -> bool {
     is_one_line(value) && charset.write(out, value)
+}
+
+/// Whether a text is a token (RFC 9110), such as the name of a header or of a subprotocol.
+#[must_use]
+pub fn is_token(text: &str) -> bool {
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !text.is_empty() && text.bytes().all(is_allowed)
 }
 
 fn is_one_line(value: &str) -> bool {

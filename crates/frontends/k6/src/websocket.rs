@@ -21,7 +21,7 @@ use script::k6::{
 use worker::{
     client::{
         Built, MeasuredCall,
-        websocket::{SocketEvent as Received, UpgradeRequest, WebSocket},
+        websocket::{SocketEvent as Received, UpgradeRequest, WebSocket, WrittenFrames},
     },
     deadlines::Limit,
 };
@@ -175,10 +175,14 @@ fn without_response(response: HttpOutcome) -> HttpOutcome {
     }
 }
 
+/// Receives the number of messages that were written, in each call at least one.
+type SentListener = RefCell<Option<Box<dyn Fn(u64)>>>;
+
 /// A connection that the script's session and its reading task share.
 struct SharedSocket {
     host: Rc<RunHost>,
     vu: u64,
+    listener: Rc<SentListener>,
     /// Empty only while it is dropped.
     socket: RefCell<Option<WebSocket>>,
     is_closing: Cell<bool>,
@@ -193,24 +197,33 @@ impl Drop for SharedSocket {
 }
 
 impl SharedSocket {
-    fn new(host: &Rc<RunHost>, vu: u64, socket: WebSocket) -> Rc<SharedSocket> {
+    fn new(host: &Rc<RunHost>, vu: u64, mut socket: WebSocket) -> Rc<SharedSocket> {
+        let listener = Rc::<SentListener>::default();
+        let (traffic, sent) = (Rc::clone(host), Rc::clone(&listener));
+        socket.observe_writes(Box::new(move |written: WrittenFrames| {
+            traffic.add_traffic(vu, written.bytes, 0);
+            if written.messages > 0
+                && let Some(listener) = &*sent.borrow()
+            {
+                listener(written.messages);
+            }
+        }));
         Rc::new(SharedSocket {
             host: Rc::clone(host),
             vu,
+            listener,
             socket: RefCell::new(Some(socket)),
             is_closing: Cell::new(false),
         })
     }
 
-    fn push(&self, push: impl FnOnce(&mut WebSocket) -> Result<u64, Fault>) -> Result<(), String> {
+    fn push(&self, push: impl FnOnce(&mut WebSocket) -> Result<(), Fault>) -> Result<(), String> {
         let mut socket = self.socket.borrow_mut();
         if self.is_closing.get() {
             return Err("websocket: close sent".to_owned());
         }
         let pushed = socket.as_mut().map_or(Err(Fault::Other), push);
-        let bytes = pushed.map_err(|fault| fault.text().to_string())?;
-        self.host.add_traffic(self.vu, bytes, 0);
-        Ok(())
+        pushed.map_err(|fault| fault.text().to_string())
     }
 
     fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<()> {
@@ -300,6 +313,10 @@ fn close_error(code: u16, reason: &str) -> Option<String> {
 struct RunSocket(Rc<SharedSocket>);
 
 impl HostSocket for RunSocket {
+    fn on_sent(&self, listener: Box<dyn Fn(u64)>) {
+        *self.0.listener.borrow_mut() = Some(listener);
+    }
+
     fn send_text(&self, text: &str) -> Result<(), String> {
         self.0.push(|socket| socket.push_text(text))
     }

@@ -51,6 +51,9 @@ pub trait Host {
 
 /// An open WebSocket connection. Dropping it closes the connection in the background.
 pub trait HostSocket {
+    /// Calls a function with the number of messages that were completely written, after each write
+    /// that completes some. It replaces an earlier function.
+    fn on_sent(&self, listener: Box<dyn Fn(u64)>);
     /// Queues a text message.
     ///
     /// # Errors

@@ -6,6 +6,8 @@
 
 mod closing;
 mod events;
+mod output;
+mod sending;
 mod upgrade;
 
 use std::{
@@ -29,8 +31,11 @@ use crate::{
     net::{Stream, fault::socket_fault},
     worker::Worker,
 };
+use output::Output;
 
 pub use events::SocketEvent;
+pub use output::WrittenFrames;
+pub use sending::WriteObserver;
 pub use upgrade::UpgradeRequest;
 
 const NORMAL_CLOSURE: u16 = 1000;
@@ -38,9 +43,14 @@ const NORMAL_CLOSURE: u16 = 1000;
 const ABNORMAL_CLOSURE: u16 = 1006;
 /// How long a connection that this side closed waits for the server's close frame.
 const CLOSE_WAIT_NS: u64 = 1_000_000_000;
-/// Maximum number of bytes that are read ahead while a message is written, and of unwritten bytes
-/// above which nothing is read.
-const MAX_PENDING: usize = 1 << 20;
+/// Number of unwritten bytes of pongs above which nothing is read: the server takes none, and only
+/// its pings would follow without an end.
+const MAX_PONGS: u64 = 1 << 20;
+/// Maximum number of bytes that are read ahead while a message is written, and that are discarded
+/// before the server's close frame: four of the largest messages.
+const MAX_UNREAD: usize = 64 << 20;
+/// Maximum number of bytes that are discarded when nothing waits for the server's close frame.
+const MAX_DISCARDED: usize = 1 << 20;
 
 /// A message of the server.
 #[derive(Debug, Clone, Copy)]
@@ -94,8 +104,8 @@ pub struct WebSocket {
     /// unless more messages arrived with the one that a step waited for.
     ahead: Vec<u8>,
     handled: usize,
-    /// Bytes that the operating system has not accepted yet.
-    out: Vec<u8>,
+    out: Output,
+    observer: Option<WriteObserver>,
     masks: u64,
     /// Why the connection takes no more messages.
     ended: Option<End>,
@@ -112,6 +122,11 @@ pub struct WebSocket {
     control: Option<SocketEvent>,
     /// Ends the wait for the server's close frame. `None` unless the caller began to close.
     closing: Option<Rc<Limit>>,
+    /// Number of bytes that may still be read before the server's close frame. `None` unless this
+    /// side began to close.
+    discards: Option<usize>,
+    /// Whether received bytes and messages count in the record.
+    counts_received: bool,
     /// Whether the connection and its messages count in the record.
     is_recorded: bool,
     /// Counts the connection while it is open.
@@ -163,7 +178,8 @@ impl WebSocket {
             compressor,
             ahead,
             handled: 0,
-            out: Vec::new(),
+            out: Output::default(),
+            observer: None,
             masks: seed,
             ended: None,
             close_reason: Box::default(),
@@ -173,6 +189,8 @@ impl WebSocket {
             keeps_control: false,
             control: None,
             closing: None,
+            discards: None,
+            counts_received: true,
             is_recorded: true,
             open: Some(OpenCounts {
                 _websocket: OpenCount::new(&worker.websockets),
@@ -211,51 +229,6 @@ impl WebSocket {
         self.bytes_received
     }
 
-    /// Queues a text, which is written when the connection is next used.
-    pub(super) fn queue(&mut self, text: &str) -> Result<(), Fault> {
-        let mask = self.mask();
-        match &mut self.compressor {
-            Some(compressor) => {
-                let mut compressor = compressor.borrow_mut();
-                let written = compressor.write_text(&mut self.out, mask, text);
-                written.map_err(frame_fault)
-            }
-            None => {
-                websocket::write_text(&mut self.out, mask, text);
-                Ok(())
-            }
-        }
-    }
-
-    /// Sends a text.
-    pub async fn send(&mut self, text: &str, limit: &Limit) -> Result<SentMessage, Fault> {
-        if let Some(end) = self.ended {
-            return Err(end.fault);
-        }
-        let before = self.out.len();
-        self.queue(text)?;
-        let mut sent = SentMessage {
-            first_write_ns: self.worker.clock.now(),
-            done_ns: 0,
-            bytes: (self.out.len() - before) as u64,
-        };
-        let written = std::future::poll_fn(|cx| match self.poll_write(cx) {
-            Poll::Ready(written) => Poll::Ready(written),
-            Poll::Pending => {
-                // A server that waits for this side to read would never take the message.
-                self.read_ahead(cx);
-                limit.poll(cx).map(|cut| Err(cut_fault(cut)))
-            }
-        });
-        written.await?;
-        sent.done_ns = self.worker.clock.now();
-        self.count(|counts| {
-            counts.sent += 1;
-            counts.bytes_sent += sent.bytes;
-        });
-        Ok(sent)
-    }
-
     /// Reads messages until `receiver` has the last one it waits for. Returns when that one was
     /// read.
     pub async fn receive(
@@ -283,51 +256,6 @@ impl WebSocket {
         }
     }
 
-    /// Returns the mask of the next frame. It only has to differ from frame to frame: it protects
-    /// proxies from content that a web page chooses.
-    fn mask(&mut self) -> Option<[u8; 4]> {
-        self.masks = self.masks.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.masks ^ (self.masks >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let [.., a, b, c, d] = mixed.to_be_bytes();
-        Some([a, b, c, d])
-    }
-
-    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
-        let mut written = 0;
-        let result = loop {
-            if written == self.out.len() {
-                break self.stream.poll_flush(cx).map_err(|e| socket_fault(&e));
-            }
-            match self.stream.poll_write(cx, &self.out[written..]) {
-                Poll::Ready(Ok(0)) => break Poll::Ready(Err(Fault::BrokenPipe)),
-                Poll::Ready(Ok(n)) => written += n,
-                Poll::Ready(Err(e)) => break Poll::Ready(Err(socket_fault(&e))),
-                Poll::Pending => break Poll::Pending,
-            }
-        };
-        if written == self.out.len() {
-            self.out = Vec::new();
-        } else {
-            self.out.drain(..written);
-        }
-        match result {
-            Poll::Ready(Err(fault)) => Poll::Ready(Err(self.lost(fault))),
-            result => result,
-        }
-    }
-
-    /// Reads bytes without looking at them.
-    fn read_ahead(&mut self, cx: &mut Context<'_>) {
-        let mut buffer = self.worker.buffer.borrow_mut();
-        while self.ahead.len() < MAX_PENDING {
-            match self.stream.poll_read(cx, &mut buffer) {
-                // An end or a fault is found again by the next read.
-                Poll::Ready(Ok(n)) if n > 0 => self.ahead.extend_from_slice(&buffer[..n]),
-                _ => return,
-            }
-        }
-    }
-
     /// Reads messages. Returns when the last awaited one was read.
     pub(super) fn poll_messages(
         &mut self,
@@ -341,10 +269,10 @@ impl WebSocket {
         }
         let worker = Rc::clone(&self.worker);
         loop {
-            // Answers to pings. A server that takes none is not read either.
+            // A server that takes no messages is read, because it may wait for this side to read.
             if !self.out.is_empty()
                 && self.poll_write(cx).is_pending()
-                && self.out.len() > MAX_PENDING
+                && self.out.pong_bytes() > MAX_PONGS
             {
                 return Poll::Pending;
             }
@@ -371,12 +299,18 @@ impl WebSocket {
                 }
                 read
             };
+            if read.is_ok() && !self.reserve(0) {
+                return Poll::Ready(Err(self.lost(Fault::OutOfMemory)));
+            }
             if !self.out.is_empty() {
                 // What is left is written when the connection is read again.
                 let _ = self.poll_write(cx);
             }
             if let Some(at_ns) = read? {
                 return Poll::Ready(Ok(at_ns));
+            }
+            if self.discards == Some(0) {
+                return Poll::Ready(Err(Fault::WebSocket(WebSocketFault::NotConnected)));
             }
         }
     }
@@ -430,23 +364,27 @@ impl WebSocket {
             // Frees the memory of the message.
             let _ = self.reader.read(&mut input);
         }
+        let start = self.out.end();
         for payload in &read.pongs {
             let mask = self.mask();
             // A control frame of the server is never too long for an answer.
-            let _ = websocket::write_pong(&mut self.out, mask, payload);
+            let _ = websocket::write_pong(self.out.buffer(), mask, payload);
         }
+        self.out.note_pongs(start);
         let handled = bytes.len() - input.len();
         self.bytes_received += handled as u64;
-        self.count(|counts| {
-            counts.received += read.received;
-            counts.unclaimed += read.unclaimed;
-            counts.pings += read.pings;
-            counts.bytes_received += handled as u64;
-        });
+        if let Some(left) = &mut self.discards {
+            *left = left.saturating_sub(handled);
+        }
+        if self.counts_received {
+            self.count(|counts| {
+                counts.received += read.received;
+                counts.unclaimed += read.unclaimed;
+                counts.pings += read.pings;
+                counts.bytes_received += handled as u64;
+            });
+        }
         let result = match result {
-            Ok(_) if !self.held.hold(self.reader.held() as u64) => {
-                Err(self.lost(Fault::OutOfMemory))
-            }
             Ok(at_ns) => Ok(at_ns),
             Err(ReadEnd::Closed(code)) => Err(self.closed_by_server(code.unwrap_or(1005))),
             Err(ReadEnd::Violation(error)) => Err(self.violated(error)),

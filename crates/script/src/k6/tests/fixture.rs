@@ -229,6 +229,7 @@ fn answer_upgrade(request: &SocketRequest, log: &Rc<RefCell<Vec<String>>>) -> Op
         socket: Some(Rc::new(EchoSocket {
             log: Rc::clone(log),
             events: Rc::default(),
+            sent: RefCell::default(),
         })),
     }
 }
@@ -238,12 +239,20 @@ fn answer_upgrade(request: &SocketRequest, log: &Rc<RefCell<Vec<String>>>) -> Op
 struct EchoSocket {
     log: Rc<RefCell<Vec<String>>>,
     events: Rc<RefCell<VecDeque<SocketEvent>>>,
+    sent: RefCell<Option<Box<dyn Fn(u64)>>>,
 }
 
 impl EchoSocket {
     fn add(&self, log: String, event: Option<SocketEvent>) {
         self.log.borrow_mut().push(log);
         self.events.borrow_mut().extend(event);
+    }
+
+    fn message(&self, log: String, event: SocketEvent) {
+        self.add(log, Some(event));
+        if let Some(listener) = &*self.sent.borrow() {
+            listener(1);
+        }
     }
 }
 
@@ -256,6 +265,10 @@ fn closed(code: u16, reason: &str, error: Option<&str>) -> SocketEvent {
 }
 
 impl HostSocket for EchoSocket {
+    fn on_sent(&self, listener: Box<dyn Fn(u64)>) {
+        *self.sent.borrow_mut() = Some(listener);
+    }
+
     fn send_text(&self, text: &str) -> Result<(), String> {
         let event = match text {
             "close" => closed(1001, "bye", None),
@@ -263,13 +276,13 @@ impl HostSocket for EchoSocket {
             "ping" => SocketEvent::Ping,
             text => SocketEvent::Text(text.to_owned()),
         };
-        self.add(format!("text {text}"), Some(event));
+        self.message(format!("text {text}"), event);
         Ok(())
     }
 
     fn send_binary(&self, bytes: &[u8]) -> Result<(), String> {
         let event = SocketEvent::Binary(bytes.to_vec());
-        self.add(format!("binary {bytes:?}"), Some(event));
+        self.message(format!("binary {bytes:?}"), event);
         Ok(())
     }
 

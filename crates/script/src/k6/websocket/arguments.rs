@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc};
 
 use ::k6::tags::Tags;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use codec::{cookies::Jar, url::Target};
+use codec::{cookies::Jar, encode, url::Target};
 use rquickjs::{Coerced, Ctx, Object, Result, Value as Js};
 
 use super::super::{
@@ -16,6 +16,7 @@ use super::super::{
     },
     state::State,
 };
+use crate::js::values::text_of;
 
 /// Headers that belong to the upgrade, in their canonical form.
 const RESERVED: [&str; 5] = [
@@ -71,7 +72,7 @@ pub fn read<'js>(
         url: plain,
         target,
         headers: Vec::new(),
-        subprotocols: texts(protocols)?,
+        subprotocols: names_of(protocols)?,
         compresses: false,
         jar: Rc::clone(&state.jar.borrow()),
         tags: Vec::new(),
@@ -84,8 +85,15 @@ pub fn read<'js>(
     Ok(call)
 }
 
-fn texts(value: &Js<'_>) -> Result<Vec<String>> {
+/// Reads the subprotocols. An empty text means none, like `null`, so that parameters can follow.
+fn names_of(value: &Js<'_>) -> Result<Vec<String>> {
     if value.is_undefined() || value.is_null() {
+        return Ok(Vec::new());
+    }
+    if value
+        .as_string()
+        .is_some_and(|text| text_of(text).is_empty())
+    {
         return Ok(Vec::new());
     }
     match value.as_array() {
@@ -152,6 +160,17 @@ fn finish_headers(ctx: &Ctx<'_>, state: &State, call: &mut SocketCall) -> Result
         let names = names.split(',').map(str::trim);
         let names = names.filter(|name| !name.is_empty()).map(str::to_owned);
         call.subprotocols.extend(names);
+    }
+    if let Some(name) = call
+        .subprotocols
+        .iter()
+        .find(|name| !encode::is_token(name))
+    {
+        let message = format!(
+            "invalid WebSocket subprotocol {name:?}: a subprotocol consists of letters, digits and \
+             !#$%&'*+-.^_`|~"
+        );
+        return Err(throw(ctx, &message));
     }
     params::set_header_if_absent(headers, "User-Agent", &state.options.user_agent);
     if let Some((name, password)) = &call.target.userinfo {

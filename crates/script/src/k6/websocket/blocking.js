@@ -2,6 +2,8 @@
 (native) => {
   const EVENTS = ['open', 'message', 'binaryMessage', 'ping', 'pong', 'close', 'error'];
   const GOING_AWAY = 1001;
+  // As for timers of the event loop.
+  const LEAST_DELAY_MS = 1;
 
   // Creates the object that the script's function receives, and its loop.
   function createSession(handle) {
@@ -25,16 +27,20 @@
     };
     const addTimer = (name, handler, ms, repeats) => {
       if (typeof handler !== 'function') native.fail(`${name} requires a function`);
-      const delay = Number(ms);
-      if (!(delay > 0)) {
-        native.fail(`${name} requires a >0 timeout parameter, received ${(delay || 0).toFixed(2)}`);
+      const wanted = Number(ms);
+      if (!(wanted > 0)) {
+        native.fail(`${name} requires a >0 timeout parameter, received ${(wanted || 0).toFixed(2)}`);
       }
+      const delay = Math.max(wanted, LEAST_DELAY_MS);
       timers.push({ handler, delay, repeats, due: native.now() + delay });
     };
     const firstTimer = () => timers.reduce((a, b) => (a && a.due <= b.due ? a : b), undefined);
     const runTimer = (timer) => {
-      if (timer.repeats) timer.due = native.now() + timer.delay;
-      else timers = timers.filter((other) => other !== timer);
+      if (timer.repeats) {
+        // Ticks that were missed are skipped, and the others keep their times.
+        const missed = Math.floor((native.now() - timer.due) / timer.delay);
+        timer.due += timer.delay * (1 + missed);
+      } else timers = timers.filter((other) => other !== timer);
       timer.handler();
     };
 
@@ -80,13 +86,17 @@
     };
     const run = () => {
       emit('open');
+      // Timers and events alternate, so that slow handlers of timers do not hold up events.
+      let isTimersTurn = true;
       while (!isClosed) {
         const timer = firstTimer();
-        const wait = timer === undefined ? undefined : timer.due - native.now();
-        if (wait <= 0) {
+        const wait = timer === undefined ? undefined : Math.max(0, timer.due - native.now());
+        if (wait === 0 && isTimersTurn) {
+          isTimersTurn = false;
           runTimer(timer);
           continue;
         }
+        isTimersTurn = true;
         const event = handle.next(wait);
         if (event !== null) dispatch(event);
       }

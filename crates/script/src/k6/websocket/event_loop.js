@@ -95,11 +95,11 @@
       if (!isBinary && typeof data !== 'string') {
         native.fail(`send requires a text, an ArrayBuffer, a typed array or a Blob, but got ${typeof data}`);
       }
-      this.#handle.send(data instanceof Blob ? data[BYTES] : data);
+      this.#failed(this.#handle.send(data instanceof Blob ? data[BYTES] : data));
     }
     ping() {
       this.#requireOpen();
-      this.#handle.ping();
+      this.#failed(this.#handle.ping());
     }
     close(code = NORMAL_CLOSURE, reason = '') {
       if (this.#state >= CLOSING) return;
@@ -115,6 +115,10 @@
       (this.#listeners[type] ??= []).push(listener);
     }
 
+    // Reports why a message was not sent, if there is a reason.
+    #failed(error) {
+      if (error) this.#dispatch('error', { error });
+    }
     #requireOpen() {
       if (this.#state !== OPEN) native.fail('InvalidStateError');
     }

@@ -11,7 +11,7 @@ use super::{
     super::{
         background::Completion,
         encoding::bytes_of,
-        host::{HostSocket, SocketEvent},
+        host::{HostFuture, HostSocket, SocketEvent},
         state::State,
     },
     session::SocketSession,
@@ -90,9 +90,6 @@ fn send<'js>(
         Some(text) => socket.send_text(&text_of(text)),
         None => socket.send_binary(&bytes_of(&ctx, &data)?),
     };
-    if sent.is_ok() {
-        session.sent();
-    }
     Ok(sent.err())
 }
 
@@ -106,7 +103,7 @@ fn flush<'js>(ctx: Ctx<'js>, this: This<HandleInstance<'js>>) -> Result<()> {
 }
 
 /// Waits for an event, or for milliseconds. Returns `null` when the time is over, and after the
-/// end.
+/// end. A wait of 0 ms lets other tasks run once.
 fn next<'js>(
     ctx: Ctx<'js>,
     this: This<HandleInstance<'js>>,
@@ -118,7 +115,10 @@ fn next<'js>(
     };
     let mut event = socket.next();
     let wait_ns = wait_ms.map(|ms| (ms.max(0.0) * 1e6) as u64);
-    let mut sleep = wait_ns.map(|ns| session.host().sleep(ns));
+    let mut sleep = wait_ns.map(|ns| match ns {
+        0 => Box::pin(tokio::task::yield_now()) as HostFuture<()>,
+        ns => session.host().sleep(ns),
+    });
     let first = poll_fn(|cx| match event.as_mut().poll(cx) {
         Poll::Ready(event) => Poll::Ready(Some(event)),
         Poll::Pending => match &mut sleep {

@@ -25,24 +25,34 @@ pub struct SocketSession {
     socket: RefCell<Option<Rc<dyn HostSocket>>>,
     tags: Tags,
     began_ns: u64,
+    /// Whether this side began to close the connection. What arrives then is dropped.
+    is_closing: Cell<bool>,
     /// Numbers and times of pings without a pong.
     pings: RefCell<VecDeque<(u64, u64)>>,
     last_ping: Cell<u64>,
 }
 
 impl SocketSession {
-    /// Creates a session that began before the connection was opened.
+    /// Creates a session that began before the connection was opened. It reports each message when
+    /// it was written.
     pub fn new(
         host: Rc<dyn Host>,
         socket: Rc<dyn HostSocket>,
         tags: Tags,
         began_ns: u64,
     ) -> SocketSession {
+        let (own, of_messages) = (Rc::clone(&host), tags.clone());
+        socket.on_sent(Box::new(move |messages| {
+            for _ in 0..messages {
+                report(&*own, &of_messages, metric::WS_MSGS_SENT, 1.0);
+            }
+        }));
         SocketSession {
             host,
             socket: RefCell::new(Some(socket)),
             tags,
             began_ns,
+            is_closing: Cell::default(),
             pings: RefCell::default(),
             last_ping: Cell::default(),
         }
@@ -57,17 +67,8 @@ impl SocketSession {
         &*self.host
     }
 
-    /// Reports samples, also of an iteration that is being interrupted.
     fn report(&self, metric: MetricId, value: f64) {
-        let wall_ns = self.host.wall_ns();
-        self.host
-            .samples()
-            .add(wall_ns, &self.tags, &[(metric, value)]);
-    }
-
-    /// Counts a message that was sent.
-    pub fn sent(&self) {
-        self.report(metric::WS_MSGS_SENT, 1.0);
+        report(&*self.host, &self.tags, metric, value);
     }
 
     /// Sends a ping with a number as its payload.
@@ -90,7 +91,9 @@ impl SocketSession {
     pub fn received(&self, event: &SocketEvent) {
         match event {
             SocketEvent::Text(_) | SocketEvent::Binary(_) => {
-                self.report(metric::WS_MSGS_RECEIVED, 1.0);
+                if !self.is_closing.get() {
+                    self.report(metric::WS_MSGS_RECEIVED, 1.0);
+                }
             }
             SocketEvent::Pong(payload) => self.pong(payload),
             SocketEvent::Ping => {}
@@ -118,6 +121,7 @@ impl SocketSession {
 
     /// Begins to close the connection.
     pub fn close(&self, code: u16, reason: &str) {
+        self.is_closing.set(true);
         if let Some(socket) = self.socket() {
             socket.close(code, reason);
         }
@@ -132,4 +136,9 @@ impl SocketSession {
         let took_ns = self.host.now_ns().saturating_sub(self.began_ns);
         self.report(metric::WS_SESSION_DURATION, took_ns as f64 / 1e6);
     }
+}
+
+/// Reports a sample, also of an iteration that is being interrupted.
+fn report(host: &dyn Host, tags: &Tags, metric: MetricId, value: f64) {
+    host.samples().add(host.wall_ns(), tags, &[(metric, value)]);
 }

@@ -5,7 +5,10 @@ use std::{rc::Rc, task::Poll};
 use codec::websocket::{self, Close, FrameError};
 use measure::{Fault, outcome::WebSocketFault};
 
-use super::{ABNORMAL_CLOSURE, CLOSE_WAIT_NS, Claim, End, NORMAL_CLOSURE, WebSocket, frame_fault};
+use super::{
+    ABNORMAL_CLOSURE, CLOSE_WAIT_NS, Claim, End, MAX_DISCARDED, MAX_UNREAD, NORMAL_CLOSURE,
+    WebSocket, frame_fault,
+};
 use crate::deadlines::Limit;
 
 impl WebSocket {
@@ -28,7 +31,8 @@ impl WebSocket {
         self.close_in_background_with(NORMAL_CLOSURE, "");
     }
 
-    /// Closes the connection in the background, with a code and a reason for the server.
+    /// Closes the connection in the background, with a code and a reason for the server. What still
+    /// arrives is discarded without being counted, for at most a second and 1 MB.
     pub fn close_in_background_with(mut self, code: u16, reason: &str) {
         if self.ended.is_none() {
             // The task below may never run, if the run ends now.
@@ -38,6 +42,8 @@ impl WebSocket {
             return;
         };
         self.keeps_control = false;
+        self.counts_received = false;
+        self.discards = self.discards.map(|left| left.min(MAX_DISCARDED));
         tokio::task::spawn_local(async move {
             self.await_close(&limit).await;
             limit.retire();
@@ -48,6 +54,7 @@ impl WebSocket {
         self.open = None;
         self.count(|counts| counts.closed_here += 1);
         self.queue_close(code, reason);
+        self.discards = Some(MAX_UNREAD);
         self.ended = Some(End {
             fault: Fault::WebSocket(WebSocketFault::NotConnected),
             code: None,
@@ -58,18 +65,21 @@ impl WebSocket {
     pub(super) fn queue_close(&mut self, code: u16, reason: &str) {
         let mask = self.mask();
         let close = (code != 1005).then_some(Close { code, reason });
-        if websocket::write_close(&mut self.out, mask, close).is_err() {
-            let _ = websocket::write_close(&mut self.out, mask, None);
+        if websocket::write_close(self.out.buffer(), mask, close).is_err() {
+            let _ = websocket::write_close(self.out.buffer(), mask, None);
         }
     }
 
     async fn await_close(&mut self, limit: &Limit) {
-        std::future::poll_fn(
-            |cx| match self.poll_messages(cx, &mut |_, _| Claim::Unclaimed) {
-                Poll::Ready(_) => Poll::Ready(()),
-                Poll::Pending => limit.poll(cx).map(|_| ()),
-            },
-        )
+        std::future::poll_fn(|cx| {
+            // First, because a server may never stop sending.
+            if limit.poll(cx).is_ready() {
+                let _ = self.poll_write(cx);
+                return Poll::Ready(());
+            }
+            let read = self.poll_messages(cx, &mut |_, _| Claim::Unclaimed);
+            read.map(|_| ())
+        })
         .await;
     }
 

@@ -26,13 +26,13 @@ pub enum SocketEvent {
 }
 
 impl WebSocket {
-    /// Queues a text message, and writes what the connection takes without waiting. Returns the
-    /// number of bytes of its frame.
+    /// Queues a text message, and writes what the connection takes without waiting. The message
+    /// counts as sent when its last byte was written.
     ///
     /// # Errors
     ///
     /// Fails if the connection has ended, or if the message cannot be compressed.
-    pub fn push_text(&mut self, text: &str) -> Result<u64, Fault> {
+    pub fn push_text(&mut self, text: &str) -> Result<(), Fault> {
         self.push_message(|socket| socket.queue(text))
     }
 
@@ -41,17 +41,17 @@ impl WebSocket {
     /// # Errors
     ///
     /// Fails if the connection has ended, or if the message cannot be compressed.
-    pub fn push_binary(&mut self, bytes: &[u8]) -> Result<u64, Fault> {
+    pub fn push_binary(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         self.push_message(|socket| {
             let mask = socket.mask();
             match &socket.compressor {
                 Some(compressor) => {
                     let mut compressor = compressor.borrow_mut();
-                    let written = compressor.write_binary(&mut socket.out, mask, bytes);
+                    let written = compressor.write_binary(socket.out.buffer(), mask, bytes);
                     written.map_err(super::frame_fault)
                 }
                 None => {
-                    websocket::write_binary(&mut socket.out, mask, bytes);
+                    websocket::write_binary(socket.out.buffer(), mask, bytes);
                     Ok(())
                 }
             }
@@ -61,48 +61,44 @@ impl WebSocket {
     fn push_message(
         &mut self,
         queue: impl FnOnce(&mut Self) -> Result<(), Fault>,
-    ) -> Result<u64, Fault> {
-        let bytes = self.push(queue)?;
-        self.count(|counts| {
-            counts.sent += 1;
-            counts.bytes_sent += bytes;
-        });
-        Ok(bytes)
+    ) -> Result<(), Fault> {
+        self.push(|socket| {
+            let start = socket.out.end();
+            queue(socket)?;
+            socket.out.note_message(start);
+            Ok(())
+        })
     }
 
-    /// Queues a ping of at most 125 bytes, and writes what the connection takes. Returns the number
-    /// of bytes of its frame.
+    /// Queues a ping of at most 125 bytes, and writes what the connection takes.
     ///
     /// # Errors
     ///
     /// Fails if the connection has ended, or if the payload is too long.
-    pub fn push_ping(&mut self, payload: &[u8]) -> Result<u64, Fault> {
+    pub fn push_ping(&mut self, payload: &[u8]) -> Result<(), Fault> {
         self.push(|socket| {
             let mask = socket.mask();
-            websocket::write_ping(&mut socket.out, mask, payload).map_err(super::frame_fault)
+            websocket::write_ping(socket.out.buffer(), mask, payload).map_err(super::frame_fault)
         })
     }
 
-    fn push(&mut self, queue: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<u64, Fault> {
+    fn push(&mut self, queue: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         if let Some(end) = self.ended {
             return Err(end.fault);
         }
-        let before = self.out.len();
         queue(self)?;
-        let bytes = (self.out.len() - before) as u64;
-        let memory = self.out.len() + self.reader.held();
-        if !self.held.hold(memory as u64) {
-            return Err(self.lost(Fault::OutOfMemory));
-        }
         // What is left is written when the connection is read or flushed.
         let _ = self.poll_write(&mut Context::from_waker(Waker::noop()));
-        Ok(bytes)
+        match self.reserve(0) {
+            true => Ok(()),
+            false => Err(self.lost(Fault::OutOfMemory)),
+        }
     }
 
     /// Returns the number of bytes that the operating system has not accepted yet.
     #[must_use]
     pub fn unwritten(&self) -> usize {
-        self.out.len()
+        self.out.unwritten().len()
     }
 
     /// Writes all queued bytes. Meanwhile bytes are read, but not handled.
@@ -115,14 +111,20 @@ impl WebSocket {
         written
     }
 
-    /// Reads the next message, ping or pong. Fails at the end of the connection, which
-    /// [`WebSocket::ended`] describes.
+    /// Reads the next message, ping or pong. After [`WebSocket::begin_closing`], messages are
+    /// discarded as unclaimed. Fails at the end of the connection, which [`WebSocket::ended`]
+    /// describes.
     pub fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<SocketEvent, Fault>> {
         // First, because a server may never stop sending.
         if let Some(limit) = &self.closing
             && let Poll::Ready(cut) = limit.poll(cx)
         {
             return Poll::Ready(Err(super::cut_fault(cut)));
+        }
+        if self.closing.is_some() {
+            self.keeps_control = false;
+            let read = self.poll_messages(cx, &mut |_, _| Claim::Unclaimed);
+            return read.map(|read| Err(read.err().unwrap_or(Fault::Other)));
         }
         self.keeps_control = true;
         let mut message = None;

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use codec::{
-    Want,
+    Want, encode,
     websocket::{
         Compressor, Negotiated, Offer, Role,
         handshake::{self, UpgradeOffer},
@@ -51,6 +51,11 @@ impl UpgradeRequest<'_> {
 impl Client {
     /// Sends a request that asks for a WebSocket connection, always on a connection of its own.
     /// Returns `None` if the server refuses. `exchange` contains the response.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Fault::Declared`] if a subprotocol is not a token, and with the fault of the
+    /// request if it has no valid response.
     pub async fn upgrade(
         &self,
         agent: &mut Agent<'_>,
@@ -59,6 +64,14 @@ impl Client {
         caller: &mut impl Caller,
         exchange: &mut Exchange,
     ) -> Result<Option<WebSocket>, Fault> {
+        // Their text may come from a server.
+        if !upgrade
+            .subprotocols
+            .iter()
+            .all(|name| encode::is_token(name))
+        {
+            return Err(Fault::Declared);
+        }
         let request = &*call.request;
         let now = exchange.moments.started;
         caller.sending(now);
