@@ -1,5 +1,6 @@
 // Users talk in rooms over WebSocket connections, and measure how long a message takes to come back.
-// The target is `loadline lab chat`; BASE_URL, ROOMS and DURATION change the test.
+// The target is `loadline lab chat`; BASE_URL, ROOMS and DURATION change the test, and ROUND_TRIP_MS and
+// CONNECTING_MS its limits.
 import { check } from 'k6';
 import exec from 'k6/execution';
 import { Counter, Trend } from 'k6/metrics';
@@ -8,6 +9,8 @@ import { WebSocket } from 'k6/websockets';
 const BASE_URL = __ENV.BASE_URL || 'ws://127.0.0.1:8081';
 const ROOMS = Number(__ENV.ROOMS || 2);
 const DURATION = __ENV.DURATION || '20s';
+const ROUND_TRIP_MS = Number(__ENV.ROUND_TRIP_MS || 100);
+const CONNECTING_MS = Number(__ENV.CONNECTING_MS || 500);
 const MESSAGES = 5;
 
 const roundTrip = new Trend('chat_round_trip', true);
@@ -21,13 +24,13 @@ export const options = {
         { duration: DURATION, target: 10 },
         { duration: '1s', target: 0 },
       ],
-      gracefulRampDown: '10s',
+      gracefulRampDown: '30s',
     },
   },
   thresholds: {
     checks: ['rate>0.99'],
-    chat_round_trip: ['p(95)<100'],
-    ws_connecting: ['p(95)<500'],
+    chat_round_trip: [`p(95)<${ROUND_TRIP_MS}`],
+    ws_connecting: [`p(95)<${CONNECTING_MS}`],
   },
 };
 
@@ -45,7 +48,7 @@ export default function () {
   socket.addEventListener('open', () => {
     say();
     // A user whose messages are lost leaves the room too.
-    guard = setTimeout(() => socket.close(), 5000);
+    guard = setTimeout(() => socket.close(), 20000);
   });
   socket.addEventListener('message', ({ data }) => {
     const message = JSON.parse(data);

@@ -22,8 +22,9 @@ def test_thresholds_of_the_example_hold(loadline, start_lab):
 def test_users_of_the_chat_example_hear_each_other(loadline, start_lab):
     lab = start_lab("chat")
     url = lab.url.replace("http", "ws")
-    flags = ["-e", f"BASE_URL={url}", "-e", "DURATION=1s", "--summary-export", "summary.json"]
-    done = loadline("k6", "run", *flags, EXAMPLE.parent / "chat.js")
+    variables = [f"BASE_URL={url}", "DURATION=1s", "ROUND_TRIP_MS=20000", "CONNECTING_MS=20000"]
+    flags = [flag for variable in variables for flag in ("-e", variable)]
+    done = loadline("k6", "run", *flags, "--summary-export", "summary.json", EXAMPLE.parent / "chat.js")
     assert done.returncode == 0, done.stdout + done.stderr
     metrics = json.loads((loadline.folder / "summary.json").read_text())["metrics"]
     assert metrics["ws_msgs_sent"]["count"] == 5 * metrics["ws_sessions"]["count"]

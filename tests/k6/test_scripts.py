@@ -91,7 +91,7 @@ def correlation(case: Case) -> None:
 
 def groups_thresholds(case: Case) -> None:
     assert case.checks == 4
-    assert len(case.summary["metrics"]["http_reqs{kind:api}"]) > 0
+    assert case.summary["metrics"]["http_reqs{kind:api}"]["count"] == 8
     assert case.summary["root_group"]["groups"]["user flow"]["groups"]["product page"]["path"] == "::user flow::product page"
     assert "p(99.9)=" in case.out
     assert "count=" in case.out
@@ -162,13 +162,13 @@ def ws_chat(case: Case) -> None:
     assert case.checks == 4
     metrics = case.summary["metrics"]
     assert metrics["ws_msgs_received"]["count"] > metrics["ws_msgs_sent"]["count"] / 2 > 0
-    assert metrics["chat_latency"]["max"] >= 0
-    assert "ws_ping" in metrics
+    # Metrics without samples are not in the summary.
+    assert {"chat_latency", "ws_ping"} <= metrics.keys()
 
 
 def abort_and_fail(case: Case) -> None:
     assert "test aborted: no product: no such product" in case.errors
-    assert case.shop.lines[-1] == "GET /health?teardown=1"
+    assert case.requests(r"GET /health\?teardown=1") == 1
 
 
 def stage_tags(case: Case) -> None:
@@ -211,7 +211,7 @@ CASES = [
     ("correlation.js", (), 0, correlation),
     ("groups-thresholds.js", (), 0, groups_thresholds),
     ("load-profiles.js", ("-e", "PROFILE=smoke"), 0, checks(2, 2)),
-    ("load-profiles.js", ("-e", "PROFILE=ramp"), 0, profile(8, 4)),
+    ("load-profiles.js", ("-e", "PROFILE=ramp"), 0, profile(4, 4)),
     ("load-profiles.js", ("-e", "PROFILE=spike"), 0, profile(12, 12)),
     ("load-profiles.js", ("-e", "PROFILE=soak"), 0, profile(4, 2)),
     ("arrival-rates.js", (), 0, arrival_rates),

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import struct
+import threading
 
 import fake_websocket as fake
 import pytest
@@ -280,8 +281,11 @@ export function listen() { new WebSocket(__ENV.URL).onping = () => {}; }
 export function timer() {
   ws.connect(__ENV.URL, (socket) => {
     let pings = 0;
-    socket.on('ping', () => { pings += 1; });
-    socket.setTimeout(() => { console.log(pings > 1); socket.close(); }, 300);
+    socket.on('ping', () => {
+      pings += 1;
+      if (pings === 2) { console.log('two pings'); socket.close(); }
+    });
+    socket.setTimeout(() => socket.close(), 20000);
   });
 }
 """
@@ -295,12 +299,12 @@ export function timer() {
 
     with WebSocketServer(serve_peer) as server:
         done = k6(script, server.url)
-    assert messages(done) == ["true"]
+    assert messages(done) == ["two pings"]
     assert "1 complete and 2 interrupted iterations" in done.stdout
     assert loadline.summary()["websocket"]["pings"] > 100
 
 
-def test_servers_that_never_stop_sending_do_not_delay_the_end_of_a_connection(k6):
+def test_servers_that_never_stop_sending_do_not_delay_the_end_of_a_connection(k6, loadline):
     script = """
 export const options = { vus: 2, iterations: 4 };
 export default function () {
@@ -320,6 +324,10 @@ export default function () {
         done = k6(script, server.url)
     assert messages(done) == ["close 1006"] * 4
     assert values(done, "ws_sessions").startswith("8 ")
+    # Each connection is closed by its first message. The script cannot receive the others.
+    assert values(done, "ws_msgs_received").startswith("8 ")
+    websocket = loadline.summary()["websocket"]
+    assert websocket["received"] - websocket["unclaimed"] == 8, websocket
 
 
 @pytest.mark.parametrize("kind", ["ws", "websockets"])
@@ -329,8 +337,8 @@ def test_graceful_stop_closes_connections_and_records_sessions(k6, loadline, kin
         "websockets": "const s = new WebSocket(__ENV.URL); s.onopen = () => s.send('hi');",
     }
     script = f"""
-export const options = {{ scenarios: {{ listen: {{ executor: 'constant-vus', vus: 2, duration: '1s', gracefulStop: '0s' }} }},
-  thresholds: {{ ws_session_duration: ['min>100'], ws_sessions: ['count==2'] }} }};
+export const options = {{ scenarios: {{ listen: {{ executor: 'constant-vus', vus: 2, duration: '3s', gracefulStop: '0s' }} }},
+  thresholds: {{ ws_session_duration: ['min>0'], ws_sessions: ['count==2'] }} }};
 export default function () {{ {opened[kind]} }}
 """
     closes = []
@@ -375,7 +383,7 @@ def test_large_messages_wait_for_a_slow_server(k6, start_lab):
     lab = start_lab("chat")
     script = """
 export default function () {
-  const size = 3000000;
+  const size = 12000000;
   ws.connect(`${__ENV.URL}/echo?delay=50ms`, (socket) => {
     let left = 3;
     socket.on('open', () => { for (let i = 0; i < 3; i++) socket.send('y'.repeat(size)); });
@@ -385,6 +393,34 @@ export default function () {
 """
     done = k6(script, lab.url)
     assert values(done, "checks_succeeded").startswith("100.00% 3 out of 3")
+
+
+def test_messages_arrive_while_those_of_the_script_wait_for_the_server(k6, loadline):
+    script = """
+export default function () {
+  const socket = new WebSocket(__ENV.URL);
+  const text = 'x'.repeat(1000000);
+  socket.onopen = () => { for (let i = 0; i < 60; i++) socket.send(text); };
+  socket.onmessage = (e) => { console.log(e.data, socket.bufferedAmount > 1000000); socket.close(); };
+  socket.onclose = (e) => console.log('close', e.code);
+}
+"""
+    has_ended = threading.Event()
+
+    def serve_peer(peer: fake.Peer) -> None:
+        # The server reads one message, so the operating system does not accept all others.
+        peer.receive()
+        peer.send(fake.frame(fake.TEXT, "hello"))
+        has_ended.wait(60)
+
+    with WebSocketServer(serve_peer) as server:
+        done = k6(script, server.url)
+        has_ended.set()
+    assert messages(done) == ["hello true", "close 1006"]
+    # Messages that were not written are not sent.
+    sent = loadline.summary()["websocket"]["sent"]
+    assert 1 <= sent < 60
+    assert values(done, "ws_msgs_sent").startswith(f"{sent} ")
 
 
 def test_blocked_hosts_get_no_connections(k6, start_lab):

@@ -146,6 +146,7 @@ mod tests {
         assert!(header(&mut out, "x-one", "1", utf8));
         assert!(!header(&mut out, "x-two", "1\r\nInjected: 2", utf8));
         assert!(!header(&mut out, "x two", "1", utf8));
+        assert!(!header(&mut out, "", "1", utf8));
         content_length(&mut out, 5);
         assert_eq!(
             out,

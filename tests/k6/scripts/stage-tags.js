@@ -15,9 +15,9 @@ export const options = {
       executor: 'ramping-vus',
       startVUs: 1,
       stages: [
-        { target: VUS, duration: '500ms' },
-        { target: VUS, duration: '600ms' },
-        { target: 0, duration: '200ms' },
+        { target: VUS, duration: '2s' },
+        { target: VUS, duration: '2s' },
+        { target: 0, duration: '500ms' },
       ],
     },
   },

@@ -235,7 +235,7 @@ fn answer_upgrade(request: &SocketRequest, log: &Rc<RefCell<Vec<String>>>) -> Op
 }
 
 /// A connection whose server echoes messages. The texts `close`, `lose` and `ping` make the server
-/// do that.
+/// do that, and `full` is not sent.
 struct EchoSocket {
     log: Rc<RefCell<Vec<String>>>,
     events: Rc<RefCell<VecDeque<SocketEvent>>>,
@@ -270,6 +270,9 @@ impl HostSocket for EchoSocket {
     }
 
     fn send_text(&self, text: &str) -> Result<(), String> {
+        if text == "full" {
+            return Err("out of memory".to_owned());
+        }
         let event = match text {
             "close" => closed(1001, "bye", None),
             "lose" => closed(1006, "", Some("websocket: close 1006 (abnormal closure)")),

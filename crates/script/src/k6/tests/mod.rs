@@ -6,4 +6,5 @@ mod html;
 mod libraries;
 mod modules;
 mod requests;
+mod websocket_timers;
 mod websockets;

@@ -74,20 +74,6 @@ fn blocking_connection_calls_its_handlers_until_it_is_closed() {
 }
 
 #[test]
-fn timers_of_a_blocking_connection_end_with_it() {
-    let output = output_of(&blocking(
-        "let ticks = 0;
-        ws.connect('ws://a.test/', (socket) => {
-            socket.setInterval(() => { ticks += 1; }, 10);
-            socket.setTimeout(() => { console.log(ticks > 2); socket.close(1000); }, 100);
-            socket.on('close', (code) => console.log('closed', code));
-        });
-        console.log('after');",
-    ));
-    assert_eq!(output, ["true", "closed 1000", "after"]);
-}
-
-#[test]
 fn ends_of_a_blocking_connection_are_events() {
     let output = output_of(&blocking(
         "for (const text of ['close', 'lose']) {
@@ -217,6 +203,11 @@ fn wrong_arguments_of_connections_throw() {
             "unsupported compression algorithm 'gzip', supported algorithm is 'deflate'",
         ),
         (
+            "ws.connect('ws://a.test/', { headers: { 'Sec-WebSocket-Protocol': 'v1, v 2' } }, () => {})",
+            "invalid WebSocket subprotocol \"v 2\": a subprotocol consists of letters, digits and \
+             !#$%&'*+-.^_`|~",
+        ),
+        (
             "ws.connect('ws://a.test/', { headers: { upgrade: 'h2c' } }, () => {})",
             "websocket: duplicate header not allowed: Upgrade",
         ),
@@ -244,6 +235,16 @@ fn wrong_arguments_of_connections_throw() {
         (
             "new WebSocket('http://a.test/')",
             "WebSocket requires url with scheme ws or wss, but got \"http\"",
+        ),
+        (
+            "new WebSocket('ws://a.test/', 'a\\r\\nX-Evil: 1')",
+            "invalid WebSocket subprotocol \"a\\r\\nX-Evil: 1\": a subprotocol consists of letters, \
+             digits and !#$%&'*+-.^_`|~",
+        ),
+        (
+            "new WebSocket('ws://a.test/', ['v1', ''])",
+            "invalid WebSocket subprotocol \"\": a subprotocol consists of letters, digits and \
+             !#$%&'*+-.^_`|~",
         ),
         (
             "new WebSocket('ws://a.test/').send('x')",
@@ -397,6 +398,39 @@ fn failed_connections_of_the_event_loop_are_events() {
     assert_eq!(output[1], "error   websocket: bad handshake");
     assert_eq!(output[2], "close 1006 3");
     assert_eq!(output[3], "lost   websocket: close 1006 (abnormal closure)");
+}
+
+#[test]
+fn messages_after_close_are_dropped_and_not_received() {
+    let fixture = Fixture::new(&event_loop(
+        "const socket = new WebSocket('ws://a.test/', '');
+        socket.onopen = () => { socket.send('a'); socket.send('b'); };
+        socket.onmessage = (e) => { console.log(e.data); socket.send('c'); socket.close(); };
+        socket.onclose = (e) => console.log('close', e.code);",
+    ));
+    fixture.complete();
+    assert!(
+        fixture.host.socket_requests.take()[0]
+            .subprotocols
+            .is_empty()
+    );
+    let logs = fixture.logs();
+    assert_eq!(
+        logs,
+        ["Info a source=console", "Info close 1000 source=console"]
+    );
+    assert_eq!(fixture.samples("ws_msgs_sent", &[]).len(), 3);
+    assert_eq!(fixture.samples("ws_msgs_received", &[]).len(), 1);
+}
+
+#[test]
+fn messages_that_cannot_be_sent_are_errors() {
+    let output = output_of(&event_loop(
+        "const socket = new WebSocket('ws://a.test/');
+        socket.onopen = () => { socket.send('full'); socket.close(); };
+        socket.onerror = log('error');",
+    ));
+    assert_eq!(output, ["error   out of memory"]);
 }
 
 #[test]
