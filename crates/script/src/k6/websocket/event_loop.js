@@ -95,11 +95,11 @@
       if (!isBinary && typeof data !== 'string') {
         native.fail(`send requires a text, an ArrayBuffer, a typed array or a Blob, but got ${typeof data}`);
       }
-      this.#failed(this.#handle.send(data instanceof Blob ? data[BYTES] : data));
+      this.#reportError(this.#handle.send(data instanceof Blob ? data[BYTES] : data));
     }
     ping() {
       this.#requireOpen();
-      this.#failed(this.#handle.ping());
+      this.#reportError(this.#handle.ping());
     }
     close(code = NORMAL_CLOSURE, reason = '') {
       if (this.#state >= CLOSING) return;
@@ -116,7 +116,7 @@
     }
 
     // Reports why a message was not sent, if there is a reason.
-    #failed(error) {
+    #reportError(error) {
       if (error) this.#dispatch('error', { error });
     }
     #requireOpen() {
