@@ -57,7 +57,8 @@ scenarios: [{{flow: [{{get: {{url: /, ifTrue: "text ~= \\"(a+)+$\\""}}}}]}}]
 def test_looping_hook_is_named_and_other_workers_are_recorded(loadline) -> None:
     script = loadline.write("loop.lua", SCRIPT)
     with fake_servers.FakeServer(fake_servers.answer_with(ANSWER)) as peer:
-        ended = loadline("wrk", "-t2", "-c2", "-d10s", "-s", script, peer.url)
+        # A worker is given up after five seconds in which its thread does not wait for a CPU.
+        ended = loadline("wrk", "-t2", "-c2", "-d10s", "-s", script, peer.url, timeout=150)
     assert ended.returncode == 1
     assert "worker 0 hung and was given up from the script's `response`" in ended.stderr
     summary = loadline.summary()
@@ -69,7 +70,7 @@ def test_looping_hook_is_named_and_other_workers_are_recorded(loadline) -> None:
 
 def test_hung_worker_is_named_as_the_reason_of_an_early_end(loadline) -> None:
     with fake_servers.FakeServer(fake_servers.answer_with(ANSWER)) as peer:
-        loadline("wrk", "-t1", "-c1", "-d10s", "-s", loadline.write("loop.lua", SCRIPT), peer.url)
+        loadline("wrk", "-t1", "-c1", "-d10s", "-s", loadline.write("loop.lua", SCRIPT), peer.url, timeout=150)
     notes = loadline.summary()["notes"]
     said = "the run ended early (worker 0, which hung from the script's `response`): planned arrivals"
     assert any(note.startswith(said) for note in notes), notes

@@ -93,7 +93,8 @@ struct WatchedWorker {
     beats: u64,
     /// How long the worker's thread has waited for a CPU, in nanoseconds.
     waited_ns: u64,
-    still: u32,
+    /// Time without a heartbeat in which the thread did not wait for a CPU, in nanoseconds.
+    still_ns: u64,
     given_up: bool,
 }
 
@@ -105,7 +106,7 @@ impl Watchdog {
             pulse,
             beats: 0,
             waited_ns: 0,
-            still: 0,
+            still_ns: 0,
             given_up: false,
         };
         Watchdog {
@@ -169,7 +170,7 @@ impl Watchdog {
 }
 
 impl WatchedWorker {
-    /// Whether the heartbeat has not changed for `patience` polls.
+    /// Whether the heartbeat has not changed for the time of `patience` polls.
     fn is_still(&mut self, patience: u32) -> bool {
         if self.given_up || self.pulse.is_over() {
             return false;
@@ -177,16 +178,14 @@ impl WatchedWorker {
         let beats = self.pulse.beats.load(Ordering::Relaxed);
         if beats != self.beats {
             self.beats = beats;
-            self.still = 0;
+            self.still_ns = 0;
             return false;
         }
         let waited = waited_ns(self.pulse.thread.load(Ordering::Relaxed)).unwrap_or(0);
         let waiting = waited.saturating_sub(std::mem::replace(&mut self.waited_ns, waited));
-        // A worker that gets no CPU time is not hung.
-        if waiting < LOOK_NS / 2 {
-            self.still += 1;
-        }
-        self.still >= patience
+        // A worker that gets no CPU time is not hung. One that loops gets some on any machine.
+        self.still_ns += LOOK_NS.saturating_sub(waiting);
+        self.still_ns >= u64::from(patience) * LOOK_NS
     }
 }
 
