@@ -383,7 +383,7 @@ def test_large_messages_wait_for_a_slow_server(k6, start_lab):
     lab = start_lab("chat")
     script = """
 export default function () {
-  const size = 12000000;
+  const size = 3000000;
   ws.connect(`${__ENV.URL}/echo?delay=50ms`, (socket) => {
     let left = 3;
     socket.on('open', () => { for (let i = 0; i < 3; i++) socket.send('y'.repeat(size)); });
@@ -393,6 +393,27 @@ export default function () {
 """
     done = k6(script, lab.url)
     assert values(done, "checks_succeeded").startswith("100.00% 3 out of 3")
+
+
+def test_blocking_send_reads_what_a_server_writes_before_it_reads(k6):
+    script = """
+export default function () {
+  ws.connect(__ENV.URL, (socket) => {
+    let left = 2;
+    socket.on('open', () => { socket.send('y'.repeat(15000000)); console.log('sent'); });
+    socket.on('message', (text) => { console.log(text.length); if (--left === 0) socket.close(); });
+  });
+}
+"""
+
+    def serve_peer(peer: fake.Peer) -> None:
+        peer.send(fake.frame(fake.TEXT, b"x" * 15_000_000) * 2)
+        while peer.connection.recv(1 << 20):
+            pass
+
+    with WebSocketServer(serve_peer) as server:
+        done = k6(script, server.url)
+    assert messages(done) == ["sent", "15000000", "15000000"]
 
 
 def test_messages_arrive_while_those_of_the_script_wait_for_the_server(k6, loadline):
