@@ -119,7 +119,9 @@ impl Output {
             bytes: bytes as u64,
             ..WrittenFrames::default()
         };
-        while let Some(first) = self.frames.pop_front_if(|first| first.end <= position) {
+        while let Some(first) = self.frames.front()
+            && first.end <= position
+        {
             match first.kind {
                 FrameKind::Message => {
                     settled.messages += 1;
@@ -127,6 +129,7 @@ impl Output {
                 }
                 FrameKind::Pong => self.pong_bytes -= first.bytes,
             }
+            self.frames.pop_front();
         }
         if self.frames.is_empty() {
             self.frames = VecDeque::new();
