@@ -23,6 +23,7 @@ use crate::k6::{
 };
 
 type Answer = Box<dyn Fn(&HttpRequest) -> HttpOutcome>;
+type SentListener = Box<dyn Fn(u64)>;
 
 /// A sample as the host received it.
 #[derive(Debug, Clone)]
@@ -239,7 +240,7 @@ fn answer_upgrade(request: &SocketRequest, log: &Rc<RefCell<Vec<String>>>) -> Op
 struct EchoSocket {
     log: Rc<RefCell<Vec<String>>>,
     events: Rc<RefCell<VecDeque<SocketEvent>>>,
-    sent: RefCell<Option<Box<dyn Fn(u64)>>>,
+    sent: RefCell<Option<SentListener>>,
 }
 
 impl EchoSocket {
