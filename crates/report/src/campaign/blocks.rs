@@ -16,6 +16,14 @@ pub(super) fn build<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'a
     let local = identity.local(identity.started_wall_ns);
     let when = load::clock(local.as_ref(), Some(&identity.started_utc));
     let zone = load::zone_name(campaign);
+    // An offset that is the zone's name is not repeated.
+    let offset = zone.strip_prefix("UTC").filter(|offset| !offset.is_empty());
+    let when = when.map(
+        |when| match offset.and_then(|offset| when.strip_suffix(offset)) {
+            Some(time) => time.trim_end().to_owned(),
+            None => when,
+        },
+    );
     let target = (!identity.target.is_empty()).then(|| identity.target.clone());
     let facts = [
         target,
