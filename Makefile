@@ -130,7 +130,7 @@ TIER ?= not proof and not long
 
 test: lint tests-build
 	$(MAKE) -j2 --output-sync=target test-rust test-commands
-	$(PYTEST) -m '$(TIER) and alone and paced' -n 5
+	$(PYTEST) -m '$(TIER) and alone and paced' -n 3
 	$(PYTEST) -m '$(TIER) and alone and not paced'
 
 # Checks of a few seconds come first: they fail before the minutes of the build.
@@ -147,7 +147,7 @@ test-rust:
 	cd web && npm run check && npm run test
 
 test-commands:
-	$(PYTEST) -m '$(TIER) and not alone' -n 9
+	$(PYTEST) -m '$(TIER) and not alone' -n 7
 
 test-cases:
 	$(MAKE) test CASES=1

@@ -352,12 +352,12 @@ def test_embedded_target_lives_as_long_as_the_campaign(loadline):
 SCALED = """loadline: 1
 name: Sums
 target: lab:sum
-criteria: [ service p50 < 10ms ]
+criteria: [ service p50 < 16ms ]
 steps: [ { get: { url: /api/sum, times: 10 } } ]
 stages:
   - { name: slow, load: { rate: 5/s, duration: 2s }, target: 'lab:sum?work=20ms', on-fail: continue }
   - { name: fast, load: { rate: 5/s, duration: 2s }, against: slow, on-fail: continue }
-  - { name: fast again, run: 'wrk -t1 -c1 -d1s {{ target }}/api/sum', on-fail: continue }
+  - { name: fast again, run: 'wrk -t1 -c1 -d2s {{ target }}/api/sum', on-fail: continue }
 server: { lab: lab:/__lab/stats }
 cool-down: false
 """
