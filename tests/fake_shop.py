@@ -169,12 +169,12 @@ def upload(shop: Shop, request: Request) -> Reply:
 
 
 def graphql(shop: Shop, request: Request) -> Reply:
-    asked = json.loads(request.body)
-    if "mutation" in asked["query"]:
-        return as_json({"data": {"addProduct": {"id": 99, **asked["variables"]["input"]}}})
-    if "broken" in asked["query"]:
+    posted = json.loads(request.body)
+    if "mutation" in posted["query"]:
+        return as_json({"data": {"addProduct": {"id": 99, **posted["variables"]["input"]}}})
+    if "broken" in posted["query"]:
         return as_json({"errors": [{"message": "unknown field"}]})
-    return as_json({"data": {"products": PRODUCTS[: asked["variables"]["first"]]}})
+    return as_json({"data": {"products": PRODUCTS[: posted["variables"]["first"]]}})
 
 
 def signed(shop: Shop, request: Request) -> Reply:

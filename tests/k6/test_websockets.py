@@ -205,9 +205,9 @@ export default function () {
 def test_failed_handshakes_are_responses(k6, loadline, start_lab, path, status, reason):
     lab = start_lab("chat")
     done = k6(REFUSED, lab.url + path)
-    told = messages(done)
-    assert told[0].startswith(f"{status} {reason}"), told
-    assert told[1:] == [f"error {reason}", "close 1006 3"]
+    lines = messages(done)
+    assert lines[0].startswith(f"{status} {reason}"), lines
+    assert lines[1:] == [f"error {reason}", "close 1006 3"]
     assert done.stderr.count(f'msg="WebSocket connection failed" error="{reason}" url=room') == 2
     assert "ws_sessions" not in done.stdout
     summary = loadline.summary()

@@ -62,19 +62,6 @@ impl CustomKind {
         }
     }
 
-    /// Whether each event has a value, so that there is a distribution of them.
-    #[must_use]
-    pub fn has_values(self) -> bool {
-        match self {
-            CustomKind::Histogram
-            | CustomKind::Sum
-            | CustomKind::Gauge
-            | CustomKind::Share
-            | CustomKind::Check => true,
-            CustomKind::Counter | CustomKind::Rate | CustomKind::Error => false,
-        }
-    }
-
     /// Returns the type with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<CustomKind> {
@@ -214,8 +201,8 @@ impl CustomMetrics {
 }
 
 /// A distribution of finite numbers in log-linear buckets, 1,024 per octave, as in the record's
-/// histograms of times. Count, sum, min and max are exact. A sum beyond the range of `f64` stays at
-/// its end, so it remains finite.
+/// histograms of times. Count, sum, min and max are exact. A sum beyond the range of `f64` is the
+/// largest number of its sign.
 ///
 /// Values nearer to 0 than 2⁻³⁰ count as 0 in the buckets, and values beyond 2⁶⁰ as 2⁶⁰.
 #[derive(Debug, Clone, Default, PartialEq)]

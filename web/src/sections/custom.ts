@@ -11,7 +11,7 @@ import type { CustomRow, CustomSeries, Page } from "../types";
 import { muted, type Section, section } from "./section";
 
 const MEANING =
-  "Counts of a counter are sums, the other counts are numbers of values, events, errors or evaluations. The script determines the unit of the values.";
+  "Counts of a counter are sums, the other counts are numbers of values, events, errors or evaluations. The rate of a sum is its sum per second. The script determines the unit of the values.";
 
 /** Charts that are always shown. */
 const FIRST = 12;

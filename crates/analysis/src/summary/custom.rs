@@ -24,8 +24,9 @@ pub struct CustomRow {
     /// `count`, or the sum of a `sum`, divided by the run's elapsed time in seconds.
     pub per_second: f64,
     /// Statistics by name. Of a histogram: `min`, `mean`, `p50`, `p95`, `p99`, `max`, and every
-    /// percentile that a criterion judges. Of a gauge: `min`, `mean`, `max`, and judged percentiles.
-    /// Of a sum: `sum`. Of a share or a check: `share`, from 0 to 1. `None` for other types.
+    /// percentile that a criterion judges. Of a gauge: `min`, `mean`, `max`, and percentiles that a
+    /// criterion judges. Of a sum: `sum`. Of a share or a check: `share`, from 0 to 1. `None` for
+    /// other types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<BTreeMap<String, f64>>,
     /// Figures that criteria judge, for example `values/p95`.

@@ -24,9 +24,9 @@ pub struct CallRow {
     /// Mean requests per iteration. `None` if conditions or responses decide it during the run.
     pub planned: Option<f64>,
     /// Requests divided by iterations, by stage. `None` for stages that did not run, and for stages
-    /// without iterations, and for scenarios of one name. Requests are counted by endpoint: if
-    /// several scenarios call it, these are all its requests, divided by the iterations of all these
-    /// scenarios.
+    /// without iterations, and if scenarios have the same name. Requests are counted by endpoint: if
+    /// several scenarios call it, these are all its requests, divided by the iterations of all of
+    /// them.
     pub measured: Vec<Option<f64>>,
     /// Whether other scenarios call the endpoint too.
     pub is_shared: bool,
@@ -59,7 +59,7 @@ fn measured(summary: &Summary, endpoint: &str, callers: &[&str]) -> Option<f64> 
     let iterations = iterations.filter(|row| callers.contains(&row.name.as_str()));
     let names: BTreeSet<&str> = iterations.clone().map(|row| row.name.as_str()).collect();
     if iterations.clone().count() > names.len() {
-        // Scenarios of one name cannot be told apart.
+        // Scenarios with the same name cannot be distinguished.
         return None;
     }
     let iterations: u64 = iterations.map(|row| row.ended).sum();

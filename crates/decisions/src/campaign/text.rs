@@ -58,8 +58,8 @@ fn highest<'a>(group: &[(usize, &'a StageRow)]) -> Option<&'a StageRow> {
     holding.last().map(|(_, row)| *row)
 }
 
-/// Returns the highest stage of the campaign's own target up to which all stages held. `None` if its
-/// first stage did not hold.
+/// Returns the last of the stages of the campaign's own target that held before one failed. `None`
+/// if the first one failed.
 #[must_use]
 pub fn highest_holding<'a>(rows: &'a [StageRow], identity: &'a Identity) -> Option<&'a StageRow> {
     let groups = groups(rows, identity);

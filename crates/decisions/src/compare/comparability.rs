@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{ComparedRun, Side};
 use analysis::summary::Summary;
 
-const MAY_DIFFER: [&str; 12] = [
+const MAY_DIFFER: [&str; 13] = [
     "name",
     "about",
     "format",
@@ -22,6 +22,7 @@ const MAY_DIFFER: [&str; 12] = [
     "server",
     "assumed",
     "http.route",
+    "http.trace_url",
 ];
 
 /// The present volume of a scenario, which reports compare with the load.
@@ -428,6 +429,15 @@ mod tests {
         let (a, b) = (of("1000/d", "2/s"), of("2000/d", "2/s"));
         assert_eq!(first_difference(&a, &b), None);
         assert!(first_difference(&a, &of("1000/d", "3/s")).is_some());
+    }
+
+    #[test]
+    fn links_to_traces_make_no_difference() {
+        let of = |url: &str| json!({"http": {"trace_url": url, "version": "auto"}});
+        assert_eq!(
+            first_difference(&of("http://a/{trace_id}"), &of("http://b/{trace_id}")),
+            None
+        );
     }
 
     #[test]

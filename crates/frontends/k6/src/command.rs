@@ -261,8 +261,9 @@ fn ready(
     })
 }
 
-/// Returns the values of variables whose names indicate secrets, which scripts may use in URLs, tags
-/// and names of checks. Short values of the system's variables may be words, and some are paths.
+/// Returns the values of variables whose names indicate secrets. Scripts may use them in URLs, tags
+/// and names of checks. Values of the system's variables are left out if they are short, because
+/// they may be common words, or if they are paths.
 fn secrets(own: &[(String, String)], system: &[(String, String)]) -> Vec<String> {
     let is_secret = |(name, _): &&(String, String)| plan::is_secret_name(name);
     let is_word = |value: &str| value.len() < SHORTEST_SECRET || value.starts_with('/');

@@ -15,22 +15,48 @@ use worker::{
 use crate::{faults, host::RunHost};
 
 pub async fn send(host: &RunHost, connections: VuConnections, request: HttpRequest) -> HttpOutcome {
-    let built = match build(&request) {
+    let built = match encode(host, &request) {
         Ok(built) => built,
-        Err(text) => return failed(1020, &text),
+        Err(error) => return failed(error.code, &error.text),
     };
-    let name = &built.target.origin.host;
-    if let Some(error) = host.shared.blocked(name) {
-        return failed(error.0, &error.1);
-    }
     host.wait_for_rate().await;
+    let call = measured_call(host, connections, &request, &built);
+    let pool = host.pool(connections);
+    let limit = Limit::default().into();
+    let place = Place::new(host, &limit);
+    let mut sent = SentRequest::new(host, connections.vu, call);
+    let client = &host.client;
+    let measured = client.measure(&sent.call, &mut sent.exchange, &pool, &limit);
+    let mut measured = measured.await;
+    drop(place);
+    judge(&mut measured, &sent.exchange, request.expected.as_deref());
+    sent.settle(&measured.sample);
+    outcome(&measured, &mut sent.exchange)
+}
+
+/// Encodes a request. Fails if it cannot be sent, or if its host is blocked.
+pub fn encode(host: &RunHost, request: &HttpRequest) -> Result<Built, HttpError> {
+    let built = build(request).map_err(|text| HttpError { code: 1020, text })?;
+    match host.shared.blocked(&built.target.origin.host) {
+        Some((code, text)) => Err(HttpError { code, text }),
+        None => Ok(built),
+    }
+}
+
+/// Returns a request that starts now, for the client to measure.
+pub fn measured_call<'a>(
+    host: &RunHost,
+    connections: VuConnections,
+    request: &'a HttpRequest,
+    built: &'a Built,
+) -> MeasuredCall<'a> {
     let worker = &host.worker;
     let started_ns = worker.clock.now();
-    let label = worker.label(LabelGroup::Request, &request.method, &request.name);
-    let call = MeasuredCall {
-        label,
+    let name = &built.target.origin.host;
+    MeasuredCall {
+        label: worker.label(LabelGroup::Request, &request.method, &request.name),
         method: &request.method,
-        request: &built,
+        request: built,
         intended: host.intended(connections.vu, started_ns),
         started_ns,
         total_ns: Some(request.timeout_ns),
@@ -44,18 +70,7 @@ pub async fn send(host: &RunHost, connections: VuConnections, request: HttpReque
         is_allowed: host
             .client
             .is_allowed(name, "the script sends requests to it"),
-    };
-    let pool = host.pool(connections);
-    let limit = Limit::default().into();
-    let place = Place::new(host, &limit);
-    let mut sent = SentRequest::new(host, connections.vu, call);
-    let client = &host.client;
-    let measured = client.measure(&sent.call, &mut sent.exchange, &pool, &limit);
-    let mut measured = measured.await;
-    drop(place);
-    judge(&mut measured, &sent.exchange, request.expected.as_deref());
-    sent.settle(&measured.sample);
-    outcome(&measured, &mut sent.exchange)
+    }
 }
 
 /// A request that is recorded, even if its iteration is interrupted.
@@ -134,7 +149,7 @@ pub fn failed(code: u32, text: &str) -> HttpOutcome {
 }
 
 /// Encodes a request.
-pub fn build(request: &HttpRequest) -> Result<Built, String> {
+fn build(request: &HttpRequest) -> Result<Built, String> {
     let target = url::parse(&request.url).ok_or_else(|| format!("invalid URL: {}", request.url))?;
     let body = request.body.as_deref().unwrap_or_default();
     let mut head = Vec::with_capacity(256 + body.len());

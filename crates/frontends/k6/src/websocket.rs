@@ -7,10 +7,9 @@ use std::{
     task::{Context, Poll},
 };
 
-use codec::{Want, websocket::Offer};
+use codec::websocket::Offer;
 use measure::{
     Fault,
-    label::LabelGroup,
     outcome::{Failure, WebSocketFault},
     sample::RequestOutcome,
 };
@@ -19,30 +18,21 @@ use script::k6::{
     SocketRequest, VuConnections,
 };
 use worker::{
-    client::{
-        Built, MeasuredCall,
-        websocket::{SocketEvent as Received, UpgradeRequest, WebSocket, WrittenFrames},
-    },
+    client::websocket::{SocketEvent as Received, UpgradeRequest, WebSocket, WrittenFrames},
     deadlines::Limit,
 };
 
 use crate::{
     faults,
     host::RunHost,
-    http::{Place, SentRequest, build, failed, outcome},
+    http::{Place, SentRequest, encode, failed, measured_call, outcome},
 };
 
 const METHOD: &str = "GET";
-/// What a server is told when an iteration leaves its connection open.
+/// Close code that is sent when an iteration leaves its connection open.
 const GOING_AWAY: u16 = 1001;
-/// Stands for a connection that ended without a close frame.
+/// Close code that is reported if a connection ended without a close frame.
 const ABNORMAL_CLOSURE: u16 = 1006;
-
-/// Why no request is sent: k6's error code and the text of the error.
-struct NotSent {
-    code: u32,
-    text: String,
-}
 
 /// Asks for a connection and records the request.
 pub async fn open(
@@ -50,11 +40,19 @@ pub async fn open(
     connections: VuConnections,
     request: SocketRequest,
 ) -> OpenedSocket {
-    let built = match encode(host, &request) {
+    let upgrade_request = HttpRequest {
+        method: METHOD.to_owned(),
+        url: request.url,
+        headers: request.headers,
+        timeout_ns: request.timeout_ns,
+        name: request.name,
+        ..HttpRequest::default()
+    };
+    let built = match encode(host, &upgrade_request) {
         Ok(built) => built,
-        Err(NotSent { code, text }) => {
+        Err(error) => {
             return OpenedSocket {
-                response: failed(code, &text),
+                response: failed(error.code, &error.text),
                 socket: None,
             };
         }
@@ -78,7 +76,7 @@ pub async fn open(
     };
     let limit = Rc::new(Limit::default());
     let place = Place::new(host, &limit);
-    let call = measured_call(host, connections, &request, &built);
+    let call = measured_call(host, connections, &upgrade_request, &built);
     let mut sent = SentRequest::new(host, connections.vu, call);
     let upgraded = host
         .client
@@ -105,49 +103,6 @@ pub async fn open(
     OpenedSocket {
         response,
         socket: connection.map(|connection| Rc::new(RunSocket(connection)) as Rc<dyn HostSocket>),
-    }
-}
-
-fn encode(host: &RunHost, request: &SocketRequest) -> Result<Built, NotSent> {
-    let built = build(&HttpRequest {
-        method: METHOD.to_owned(),
-        url: request.url.clone(),
-        headers: request.headers.clone(),
-        ..HttpRequest::default()
-    });
-    let built = built.map_err(|text| NotSent { code: 1020, text })?;
-    match host.shared.blocked(&built.target.origin.host) {
-        Some((code, text)) => Err(NotSent { code, text }),
-        None => Ok(built),
-    }
-}
-
-fn measured_call<'a>(
-    host: &RunHost,
-    connections: VuConnections,
-    request: &SocketRequest,
-    built: &'a Built,
-) -> MeasuredCall<'a> {
-    let worker = &host.worker;
-    let started_ns = worker.clock.now();
-    MeasuredCall {
-        label: worker.label(LabelGroup::Request, METHOD, &request.name),
-        method: METHOD,
-        request: built,
-        intended: host.intended(connections.vu, started_ns),
-        started_ns,
-        total_ns: Some(request.timeout_ns),
-        idle_ns: None,
-        connect_ns: None,
-        want: Want {
-            body: true,
-            head: true,
-            ..Want::default()
-        },
-        is_allowed: host.client.is_allowed(
-            &built.target.origin.host,
-            "the script opens connections to it",
-        ),
     }
 }
 
@@ -287,7 +242,7 @@ fn lost(fault: Fault) -> SocketEvent {
     }
 }
 
-/// Returns the error that a close code stands for. `None` for codes of regular ends.
+/// Returns the error text of a close code. `None` if the code is not an error.
 fn close_error(code: u16, reason: &str) -> Option<String> {
     let meaning = match code {
         1000 | 1001 => return None,

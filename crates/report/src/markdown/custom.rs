@@ -4,7 +4,7 @@ use super::{sections::section, table::MarkdownTable};
 use crate::custom;
 use analysis::summary::Summary;
 
-const MEANING: &str = "Counts of a counter are sums, the other counts are numbers of values, events, errors or evaluations. The script determines the unit of the values.";
+const MEANING: &str = "Counts of a counter are sums, the other counts are numbers of values, events, errors or evaluations. The rate of a sum is its sum per second. The script determines the unit of the values.";
 
 pub fn metrics(summary: &Summary) -> String {
     if summary.custom.is_empty() {

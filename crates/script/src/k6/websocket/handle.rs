@@ -63,7 +63,7 @@ fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
     let ping = |this: This<HandleInstance<'js>>| parts(&this.0).0.ping().err();
     prototype.set("ping", Func::from(ping))?;
     let close = |this: This<HandleInstance<'js>>, code: f64, reason: String| {
-        // A code that is no number of 16 bits is sent as none.
+        // A code outside the range of 16 bits becomes its nearest end, which is not a valid code.
         parts(&this.0).0.close(code as u16, &reason);
     };
     prototype.set("close", Func::from(close))?;
