@@ -68,10 +68,12 @@ pub(super) fn zone_name(campaign: &Campaign) -> String {
     known.map_or_else(|| "UTC".to_owned(), ToString::to_string)
 }
 
-/// Formats a local time with its offset, as `2026-11-27 03:30:59 -05:00`, or else the time in UTC.
+/// Formats a local time with its offset, as `2026-11-27 03:30:59 -05:00`, or else the time in UTC,
+/// without fractions of a second.
 pub(super) fn clock(local: Option<&String>, utc: Option<&String>) -> Option<String> {
     let Some(local) = local else {
-        return Some(utc?.replace('T', " ").trim_end_matches('Z').to_owned());
+        let text = utc?.replace('T', " ");
+        return text.get(..DATE_AND_TIME).map(str::to_owned);
     };
     let text = local.replace('T', " ");
     let (time, offset) = text.split_at_checked(DATE_AND_TIME)?;

@@ -221,6 +221,13 @@ fn times_of_stages_are_in_the_time_zone_of_the_plan() {
     ] {
         assert!(paper.contains(text), "{text}: {paper}");
     }
+    let mut in_utc = campaign;
+    in_utc.identity.zone = None;
+    let paper = plain(&report::campaign::sheet(&in_utc, &[]).markdown);
+    assert!(
+        paper.contains("2026-01-02 03:04:05 UTC · 1 stages"),
+        "{paper}"
+    );
 }
 
 fn planned(times: f64, today: [Option<f64>; 2]) -> Planned {
