@@ -12,7 +12,7 @@ pub fn run(
     options: RunOptions<'_>,
 ) -> u8 {
     let options = RunOptions {
-        unfit: unfit(args),
+        unfit: unfit(args, programs.has_workers()),
         ..options
     };
     if let Some(line) = wrong(args) {
@@ -45,7 +45,7 @@ fn wrong(args: &args::RunArgs) -> Option<String> {
         .or_else(|| args.server.iter().find_map(server))
 }
 
-fn unfit(args: &args::RunArgs) -> Option<&'static str> {
+fn unfit(args: &args::RunArgs, has_workers: bool) -> Option<&'static str> {
     let is_lab = args
         .target
         .as_deref()
@@ -63,7 +63,7 @@ fn unfit(args: &args::RunArgs) -> Option<&'static str> {
         (args.open, "--open"),
         (args.stage.is_some(), "--stage"),
         (args.arrivals.is_some(), "--arrivals"),
-        (args.workers.is_some(), "--workers"),
+        (args.workers.is_some() && !has_workers, "--workers"),
         (args.drain != args::DRAIN, "--drain"),
         (args.once, "--once"),
         (args.trace, "--trace"),
@@ -106,6 +106,7 @@ fn variables(args: &args::RunArgs) -> Vec<(&'static str, String)> {
     );
     say("LOADLINE_EXPORT", joined(&args.export, ","));
     say("LOADLINE_SEED", args.seed.map(|seed| seed.to_string()));
+    say("LOADLINE_WORKERS", args.workers.map(|n| n.to_string()));
     let writes = args.script_write.as_ref();
     say(
         "LOADLINE_SCRIPT_WRITE",

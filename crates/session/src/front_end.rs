@@ -80,6 +80,11 @@ pub struct RunOptions<'a> {
 
 /// Test files that are programs. The original tool runs them, with its own output and exit codes.
 pub trait ExternalTool: Sync {
+    /// Whether the number of threads can be chosen.
+    fn has_workers(&self) -> bool {
+        false
+    }
+
     /// Whether the file is such a program.
     fn runs(&self, what: &str) -> bool;
     /// Runs the program with the tool and additional environment variables. Returns the exit code,

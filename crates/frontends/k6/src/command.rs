@@ -12,9 +12,9 @@ use k6::{
         settings::Settings,
     },
     output::OutputSpec,
-    scenario::arrivals::ArrivalSchedule,
+    scenario::{Plan, arrivals::ArrivalSchedule},
 };
-use plan::units::SECOND;
+use plan::{Share, units::SECOND};
 use session::{Job, SharedMessageSink, exit, inputs, live};
 
 use crate::{
@@ -241,12 +241,12 @@ fn ready(
     let environment: Vec<(String, String)> = std::env::vars().collect();
     plan.http.proxies = formats::proxy::from_environment(&environment).map_err(usage)?;
     plan.secrets = secrets(&shared.settings.env, &environment);
+    let workers = workers(&shared.plan).map_err(usage)?;
     let options = EngineOptions {
-        // One virtual user runs on one thread, and its engine uses more time than the client.
-        workers: Some(1),
+        workers: Some(workers),
         seed,
         driver: Some(lifecycle::driver(shared)),
-        due: shared.has_arrivals().then(|| due(shared)),
+        due: shared.has_arrivals().then(|| due(shared, workers)),
         ..EngineOptions::default()
     };
     let job = Job {
@@ -272,23 +272,61 @@ fn secrets(own: &[(String, String)], system: &[(String, String)]) -> Vec<String>
     all.map(|(_, value)| value.clone()).collect()
 }
 
-/// Returns the planned arrivals, which begin when the executors do.
-fn due(shared: &Arc<Shared>) -> DueArrivals {
-    let schedules = shared.plan.scenarios.iter().filter_map(|scenario| {
-        let schedule = scenario.executor.arrivals()?;
-        Some((scenario.start_time_ns, schedule))
+/// Maximum of `LOADLINE_WORKERS`.
+const MOST_WORKERS: usize = 1_024;
+/// Planned virtual users for each worker, unless there are fewer cores.
+const VUS_PER_WORKER: u64 = 10;
+
+/// Returns the number of workers: from `LOADLINE_WORKERS`, or by the number of virtual users.
+fn workers(plan: &Plan) -> Result<usize, String> {
+    let planned = plan.planned_vus().max(1);
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let wanted = match std::env::var("LOADLINE_WORKERS") {
+        Err(_) => usize::try_from(planned.div_ceil(VUS_PER_WORKER)).map_or(cores, |n| n.min(cores)),
+        Ok(text) => match text.parse() {
+            Ok(workers @ 1..=MOST_WORKERS) => workers,
+            _ => {
+                return Err(format!(
+                    "LOADLINE_WORKERS is not a whole number from 1 to {MOST_WORKERS}"
+                ));
+            }
+        },
+    };
+    // A worker without virtual users would do nothing.
+    Ok(usize::try_from(planned).map_or(wanted, |planned| wanted.min(planned)))
+}
+
+/// Planned arrivals of a scenario.
+struct PlannedArrivals {
+    scenario: usize,
+    start_ns: u64,
+    schedule: ArrivalSchedule,
+}
+
+/// Returns the planned arrivals of a worker, which begin when the executors do.
+fn due(shared: &Arc<Shared>, workers: usize) -> DueArrivals {
+    let scenarios = shared.plan.scenarios.iter().enumerate();
+    let planned = scenarios.filter_map(|(index, scenario)| {
+        Some(PlannedArrivals {
+            scenario: index,
+            start_ns: scenario.start_time_ns,
+            schedule: scenario.executor.arrivals()?,
+        })
     });
-    let schedules: Vec<(u64, ArrivalSchedule)> = schedules.collect();
+    let planned: Vec<PlannedArrivals> = planned.collect();
     let shared = Arc::clone(shared);
-    Arc::new(move |_, until_ns| {
+    Arc::new(move |worker, until_ns| {
         let Some(base_ns) = shared.progress.base_ns() else {
             return 0;
         };
-        let planned = schedules.iter().map(|(start_ns, schedule)| {
-            let elapsed_ns = until_ns.checked_sub(base_ns.saturating_add(*start_ns));
-            elapsed_ns.map_or(0, |elapsed_ns| schedule.planned(elapsed_ns))
+        let worker = Share::WHOLE.part(worker as u64, workers as u64);
+        let due = planned.iter().map(|own| {
+            let elapsed_ns = until_ns.checked_sub(base_ns.saturating_add(own.start_ns));
+            let arrivals = elapsed_ns.map_or(0, |elapsed_ns| own.schedule.planned(elapsed_ns));
+            let share = shared.scenario_share(worker, own.scenario);
+            share.of_first(arrivals)
         });
-        planned.sum()
+        due.sum()
     })
 }
 

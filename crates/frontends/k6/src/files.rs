@@ -36,6 +36,10 @@ impl ExternalTool for Scripts {
         is_script && !what.contains("://") && imports_k6(&text())
     }
 
+    fn has_workers(&self) -> bool {
+        true
+    }
+
     fn undistributed(&self) -> &'static str {
         "a k6 script runs in one process: remove --on and --shard"
     }

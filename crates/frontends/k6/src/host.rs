@@ -1,7 +1,7 @@
 //! What virtual users get from a worker: requests, time, samples and the log.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     collections::HashMap,
     rc::Rc,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -41,8 +41,6 @@ pub struct RunHost {
     first: RefCell<HashMap<u64, FirstRequest>>,
     /// Bytes of each virtual user since its last iteration: sent and received.
     pub traffic: RefCell<HashMap<u64, (u64, u64)>>,
-    /// When the next request may be sent, by option `rps`.
-    next_request_ns: Cell<u64>,
 }
 
 /// Intended and actual start of an iteration.
@@ -63,7 +61,6 @@ impl RunHost {
             pools: RefCell::default(),
             first: RefCell::default(),
             traffic: RefCell::default(),
-            next_request_ns: Cell::default(),
         }
     }
 
@@ -127,8 +124,7 @@ impl RunHost {
         };
         let gap_ns = plan::units::SECOND / rps.unsigned_abs();
         let now_ns = self.worker.clock.now();
-        let at_ns = self.next_request_ns.get().max(now_ns);
-        self.next_request_ns.set(at_ns.saturating_add(gap_ns));
+        let at_ns = self.shared.team.reserve_request(now_ns, gap_ns);
         if at_ns > now_ns {
             let _ = self.worker.sleep_until(at_ns, &Limit::default()).await;
         }

@@ -7,6 +7,7 @@
 
 mod command;
 mod download;
+mod exchange;
 mod executors;
 mod faults;
 mod files;
@@ -23,6 +24,7 @@ mod run_once;
 mod samples;
 mod screen;
 mod shared;
+mod team;
 mod test_file;
 mod unsupported;
 mod vus;

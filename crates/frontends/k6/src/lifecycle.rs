@@ -15,7 +15,10 @@ use measure::{
     outcome::Failure,
     sample::{Intended, RequestOutcome},
 };
-use plan::units::{MILLISECOND, SECOND};
+use plan::{
+    Share,
+    units::{MILLISECOND, SECOND},
+};
 use script::k6::{Ended, Iteration, IterationInfo, Vu, VuId};
 use tokio::task::spawn_local;
 use worker::{
@@ -30,6 +33,7 @@ use crate::{
     host::{RunHost, SharedHost},
     result,
     shared::Shared,
+    team::Start,
     vus::{IdleVus, PooledVu},
 };
 
@@ -38,13 +42,14 @@ const GAUGE_NS: u64 = SECOND;
 /// How often thresholds are evaluated.
 const THRESHOLDS_NS: u64 = 2 * SECOND;
 
-/// Returns the maker of the driver, for a run with one worker.
+/// Returns the maker of the drivers, one for each worker.
 pub fn driver(shared: &Arc<Shared>) -> DriverMaker {
     let shared = Arc::clone(shared);
     Arc::new(move |context| {
         Box::new(K6Driver {
             shared: Arc::clone(&shared),
             client: context.client,
+            share: context.share,
         })
     })
 }
@@ -52,6 +57,7 @@ pub fn driver(shared: &Arc<Shared>) -> DriverMaker {
 struct K6Driver {
     shared: Arc<Shared>,
     client: HttpClientConfig,
+    share: Share,
 }
 
 impl Driver for K6Driver {
@@ -69,48 +75,84 @@ impl Driver for K6Driver {
             let run = Rc::new(WorkerRun {
                 worker,
                 host,
+                share: self.share,
                 idle: IdleVus::default(),
-                data: RefCell::default(),
                 thresholds: RefCell::new(self.shared.thresholds.clone()),
                 scenarios: RefCell::default(),
-                dropped: Cell::default(),
                 vus: Cell::default(),
                 shared: self.shared,
             });
-            run.run_test().await;
+            match run.is_leader() {
+                true => run.lead().await,
+                false => run.follow().await,
+            }
         })
     }
 }
 
-/// A run on its worker.
+/// A run on a worker.
 pub struct WorkerRun {
     pub worker: Rc<Worker>,
     pub shared: Arc<Shared>,
     pub host: Rc<RunHost>,
+    /// The worker's part of virtual users and arrivals.
+    share: Share,
     pub idle: IdleVus,
-    /// What `setup` returned, as JSON.
-    pub data: RefCell<Option<Arc<str>>>,
     pub thresholds: RefCell<ThresholdSet>,
     scenarios: RefCell<Vec<Rc<ScenarioRun>>>,
-    /// Iterations of closed loops that could not start.
-    dropped: Cell<u64>,
-    /// Virtual users that exist.
+    /// Virtual users of this worker.
     vus: Cell<u64>,
 }
 
 impl WorkerRun {
-    async fn run_test(self: &Rc<Self>) {
-        let is_initialized = self.initialize().await;
-        if is_initialized && self.set_up().await {
-            self.execute().await;
+    /// Whether this worker calls the functions that run once.
+    pub fn is_leader(&self) -> bool {
+        self.worker.index == 0
+    }
+
+    /// Runs the test on the first worker.
+    async fn lead(self: &Rc<Self>) {
+        let team = &self.shared.team;
+        let _member = team.join();
+        let is_initialized = self.initialize().await && team.all_initialized(&self.worker).await;
+        let start = match is_initialized {
+            true => self.prepare_load().await,
+            false => None,
+        };
+        team.start(start.clone());
+        let has_started = start.is_some();
+        if let Some(start) = start {
+            self.execute(start.base_ns).await;
+        }
+        team.others_ended(&self.worker).await;
+        if has_started {
+            self.shared.progress.end(self.worker.clock.now());
+            self.note_unstarted();
             self.tear_down().await;
         }
         result::conclude(self, is_initialized).await;
     }
 
+    /// Runs a further worker's part of the test.
+    async fn follow(self: &Rc<Self>) {
+        let team = &self.shared.team;
+        let _member = team.join();
+        if self.initialize().await
+            && let Some(start) = team.started(&self.worker).await
+        {
+            self.execute(start.base_ns).await;
+        }
+        self.host.samples.flush();
+        self.host.samples.hand_in();
+    }
+
     /// Creates the virtual users that are planned. Returns whether they exist.
     async fn initialize(self: &Rc<Self>) -> bool {
-        for _ in 0..self.shared.plan.planned_vus() {
+        let planned = self
+            .shared
+            .plan
+            .planned_vus_in(&|index, vus| self.part(index, vus));
+        for _ in 0..planned {
             if self.worker.arrivals_end.is_aborted() {
                 return false;
             }
@@ -121,21 +163,44 @@ impl WorkerRun {
             // Other tasks, such as the one that tells that the worker is alive, must run too.
             tokio::task::yield_now().await;
         }
-        let now_ns = self.worker.clock.now();
-        self.worker.start_late(now_ns);
-        self.shared.progress.initialized_at(now_ns);
+        self.worker.start_late(self.worker.clock.now());
+        self.shared.team.is_initialized();
         true
     }
 
-    /// Returns the number of virtual users that exist or are being initialised.
-    pub fn existing(&self) -> u64 {
-        self.vus.get()
+    /// Calls `setup`. Returns when the load starts, which is now. `None` if it does not start.
+    async fn prepare_load(&self) -> Option<Start> {
+        let progress = &self.shared.progress;
+        progress.initialized_at(self.worker.clock.now());
+        let data = self.set_up().await.ok()?;
+        let base_ns = self.worker.clock.now();
+        progress.begin(base_ns);
+        Some(Start { base_ns, data })
+    }
+
+    /// Returns how many of a scenario's first virtual users this worker runs.
+    fn part(&self, scenario: usize, vus: u64) -> u64 {
+        self.scenario_share(scenario).of_first(vus)
+    }
+
+    /// Returns the part of a scenario's virtual users and arrivals that this worker runs.
+    pub fn scenario_share(&self, scenario: usize) -> Share {
+        self.shared.scenario_share(self.share, scenario)
+    }
+
+    /// Whether this worker may not create more virtual users.
+    pub fn is_full(&self) -> bool {
+        let most = self
+            .shared
+            .plan
+            .max_vus_in(&|index, vus| self.part(index, vus));
+        self.vus.get() >= most
     }
 
     /// Creates a virtual user. `None` if its init code failed, which ends the run.
     pub async fn new_vu(self: &Rc<Self>) -> Option<Rc<PooledVu>> {
-        let number = self.vus.get() + 1;
-        self.vus.set(number);
+        self.vus.set(self.vus.get() + 1);
+        let number = self.shared.team.next_vu();
         let vu = self.vu(number).await;
         match vu {
             Ok(vu) => {
@@ -169,10 +234,8 @@ impl WorkerRun {
         self.worker.apply_stop(self.worker.clock.now());
     }
 
-    /// Runs all scenarios to their ends.
-    async fn execute(self: &Rc<Self>) {
-        let base_ns = self.worker.clock.now();
-        self.shared.progress.begin(base_ns);
+    /// Runs the worker's part of all scenarios to their ends.
+    async fn execute(self: &Rc<Self>, base_ns: u64) {
         let scenarios = (0..self.shared.plan.scenarios.len())
             .map(|index| ScenarioRun::new(self, index, base_ns));
         let scenarios: Vec<Rc<ScenarioRun>> = scenarios.collect();
@@ -191,11 +254,8 @@ impl WorkerRun {
         }
         control.abort();
         // A run whose iterations are done ends before its longest duration.
-        let now_ns = self.worker.clock.now();
-        self.shared.progress.end(now_ns);
-        self.worker.end_arrivals(now_ns);
+        self.worker.end_arrivals(self.worker.clock.now());
         self.scenarios.borrow_mut().clear();
-        self.note_dropped();
     }
 
     /// Counts iterations that could not start.
@@ -204,18 +264,13 @@ impl WorkerRun {
         self.host.add(tags, &values);
     }
 
-    /// Counts iterations of a closed loop that could not start.
-    pub fn add_unstarted(&self, unstarted: u64) {
-        self.dropped.set(self.dropped.get() + unstarted);
-    }
-
     /// Says in the report how many iterations of closed loops could not start. The ledger has no
     /// place for them.
-    fn note_dropped(&self) {
-        let dropped = self.dropped.get();
-        if dropped > 0 {
+    fn note_unstarted(&self) {
+        let unstarted = self.shared.team.unstarted();
+        if unstarted > 0 {
             self.worker.remark(format!(
-                "{dropped} iterations could not start, so the load was lower than planned: see \
+                "{unstarted} iterations could not start, so the load was lower than planned: see \
                  `dropped_iterations` in the summary"
             ));
         }
@@ -235,10 +290,16 @@ impl WorkerRun {
                 scenarios.iter().for_each(|scenario| scenario.stop());
                 return;
             }
-            self.gauges();
-            self.host.samples.outputs.borrow_mut().flush();
+            if self.is_leader() {
+                self.gauges();
+            }
+            self.host.samples.flush();
+            if self.shared.thresholds.may_abort() {
+                self.host.samples.hand_in();
+            }
             let since_base_ns = next_ns - base_ns;
-            if since_base_ns > 0 && since_base_ns.is_multiple_of(THRESHOLDS_NS) {
+            let is_time = since_base_ns > 0 && since_base_ns.is_multiple_of(THRESHOLDS_NS);
+            if is_time && self.is_leader() {
                 let elapsed_ns = self.shared.progress.elapsed_ns(next_ns);
                 result::evaluate_during_run(&self, elapsed_ns);
             }
@@ -268,7 +329,6 @@ impl WorkerRun {
         let (in_vu, in_vu_scenario) = vu.count(scenario.index);
         let is_in_ledger = intended.is_paced() || !self.shared.has_arrivals();
         worker.recorder.borrow_mut().run.started += u64::from(is_in_ledger);
-        scenario.progress().started.fetch_add(1, Relaxed);
         scenario.progress().busy.fetch_add(1, Relaxed);
         worker.users.set(worker.users.get() + 1);
         self.host.begin_iteration(vu.id, intended, start_ns);
@@ -285,7 +345,7 @@ impl WorkerRun {
                 },
                 tags: scenario.scenario.tags.clone(),
                 env: scenario.scenario.env.clone(),
-                data: self.setup_data(),
+                data: self.shared.team.setup_data(),
             })
             .await;
         let done_ns = worker.clock.now();

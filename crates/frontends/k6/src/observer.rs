@@ -84,7 +84,7 @@ impl RunObserver for K6Observer<'_> {
         }
         self.screen.draw();
         self.screen.leave();
-        for line in result.samples.finish() {
+        for line in shared.take_outputs().finish() {
             self.say(Level::Error, &line, &[]);
         }
         if shared.progress.completed.load(Relaxed) == 0 {

@@ -1,16 +1,21 @@
 //! Writes every sample to the outputs of `--out`, on threads of their own.
 
-use std::{fs::File, io::Write, sync::mpsc, thread::JoinHandle};
+use std::{
+    fs::File,
+    io::Write,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread::JoinHandle,
+};
 
 use flate2::{Compression, write::GzEncoder};
 use jiff::tz::TimeZone;
 use k6::{
-    metric::Registry,
+    metric::{MetricId, Registry},
     options::value::SystemTags,
     output::{
         OutputSpec,
         csv::CsvLines,
-        json::{JsonLines, Sample},
+        json::{Definitions, JsonLines, Sample},
     },
     threshold::evaluate::ThresholdSet,
 };
@@ -25,14 +30,33 @@ pub struct Outputs(Vec<SampleOutput>);
 
 struct SampleOutput {
     lines: Lines,
-    waiting: String,
-    sender: Option<mpsc::Sender<String>>,
-    thread: Option<JoinHandle<Result<(), String>>>,
+    definitions: Arc<Mutex<Definitions>>,
+    sender: mpsc::Sender<Message>,
+    thread: JoinHandle<Result<(), String>>,
 }
 
+/// What the thread of an output receives.
+enum Message {
+    Text(String),
+    /// Nothing follows. Workers that still have a sender are ignored.
+    End,
+}
+
+#[derive(Clone)]
 enum Lines {
     Json(JsonLines),
     Csv(CsvLines),
+}
+
+/// The outputs of a run, as one worker uses them.
+#[derive(Default)]
+pub struct WorkerOutputs(Vec<WorkerOutput>);
+
+struct WorkerOutput {
+    lines: Lines,
+    definitions: Arc<Mutex<Definitions>>,
+    waiting: String,
+    sender: mpsc::Sender<Message>,
 }
 
 impl Outputs {
@@ -44,37 +68,35 @@ impl Outputs {
     ) -> Result<Outputs, String> {
         let open = |spec: &OutputSpec| {
             let zone = TimeZone::system();
-            let mut waiting = String::new();
+            let (sender, receiver) = mpsc::channel();
             let lines = match spec {
                 OutputSpec::Json { .. } => Lines::Json(JsonLines::new(zone)),
                 OutputSpec::Csv(csv) => {
                     let lines = CsvLines::new(system_tags, csv.time_format, zone);
-                    waiting.push_str(&lines.header());
+                    // The receiver exists.
+                    let _ = sender.send(Message::Text(lines.header()));
                     Lines::Csv(lines)
                 }
             };
-            let (sender, receiver) = mpsc::channel::<String>();
             let mut writer = writer(spec, sink)?;
             let name = spec.description();
             let thread = std::thread::Builder::new()
                 .name("output".into())
                 .spawn(move || {
+                    let failed = |error: std::io::Error| format!("{name}: {error}");
                     let mut result = Ok(());
-                    for text in receiver {
+                    while let Ok(Message::Text(text)) = receiver.recv() {
                         if result.is_ok() {
-                            result = writer
-                                .write(&text)
-                                .map_err(|error| format!("{name}: {error}"));
+                            result = writer.write(&text).map_err(failed);
                         }
                     }
-                    result
-                        .and_then(|()| writer.finish().map_err(|error| format!("{name}: {error}")))
+                    result.and_then(|()| writer.finish().map_err(failed))
                 });
             Ok(SampleOutput {
                 lines,
-                waiting,
-                sender: Some(sender),
-                thread: Some(thread.map_err(|error| error.to_string())?),
+                definitions: Arc::default(),
+                sender,
+                thread: thread.map_err(|error| error.to_string())?,
             })
         };
         specs
@@ -84,11 +106,39 @@ impl Outputs {
             .map(Outputs)
     }
 
+    /// Returns the outputs for one more worker.
+    pub fn for_worker(&self) -> WorkerOutputs {
+        let outputs = self.0.iter().map(|output| WorkerOutput {
+            lines: output.lines.clone(),
+            definitions: Arc::clone(&output.definitions),
+            waiting: String::new(),
+            sender: output.sender.clone(),
+        });
+        WorkerOutputs(outputs.collect())
+    }
+
+    /// Waits until everything that was handed over is written. Returns a line for each output that
+    /// failed.
+    pub fn finish(self) -> Vec<String> {
+        let ended = self.0.into_iter().filter_map(|output| {
+            // A thread that has ended reports its error below.
+            let _ = output.sender.send(Message::End);
+            let ended = output.thread.join();
+            ended
+                .unwrap_or_else(|_| Err("an output crashed".to_owned()))
+                .err()
+        });
+        ended.collect()
+    }
+}
+
+impl WorkerOutputs {
     /// Writes a sample.
     pub fn push(&mut self, sample: &Sample<'_>, registry: &Registry, thresholds: &ThresholdSet) {
         for output in &mut self.0 {
-            match &mut output.lines {
-                Lines::Json(lines) => lines.push(&mut output.waiting, sample, registry, thresholds),
+            output.define(sample.metric, registry, thresholds);
+            match &output.lines {
+                Lines::Json(lines) => lines.push(&mut output.waiting, sample, registry),
                 Lines::Csv(lines) => lines.push(&mut output.waiting, sample, registry),
             }
             if output.waiting.len() >= FULL {
@@ -103,28 +153,34 @@ impl Outputs {
 
     /// Hands all lines to the threads.
     pub fn flush(&mut self) {
-        self.0.iter_mut().for_each(SampleOutput::hand_over);
-    }
-
-    /// Waits until everything is written. Returns a line for each output that failed.
-    pub fn finish(mut self) -> Vec<String> {
-        self.flush();
-        let ended = self.0.into_iter().filter_map(|mut output| {
-            drop(output.sender.take());
-            let ended = output.thread.take()?.join();
-            ended
-                .unwrap_or_else(|_| Err("an output crashed".to_owned()))
-                .err()
-        });
-        ended.collect()
+        self.0.iter_mut().for_each(WorkerOutput::hand_over);
     }
 }
 
-impl SampleOutput {
+impl WorkerOutput {
+    /// Writes the definition of a metric, if this is its first sample.
+    fn define(&mut self, metric: MetricId, registry: &Registry, thresholds: &ThresholdSet) {
+        let Lines::Json(lines) = &mut self.lines else {
+            return;
+        };
+        if !lines.is_first(metric) {
+            return;
+        }
+        // Other workers wait, because the definition precedes their samples.
+        let definitions = Arc::clone(&self.definitions);
+        let mut definitions = definitions.lock().unwrap_or_else(PoisonError::into_inner);
+        if definitions.add(metric) {
+            lines.define(&mut self.waiting, metric, registry, thresholds);
+            self.hand_over();
+        }
+    }
+
     fn hand_over(&mut self) {
-        if let Some(sender) = self.sender.as_ref().filter(|_| !self.waiting.is_empty()) {
+        if !self.waiting.is_empty() {
             // A thread that has ended reports its error at the end.
-            let _ = sender.send(std::mem::take(&mut self.waiting));
+            let _ = self
+                .sender
+                .send(Message::Text(std::mem::take(&mut self.waiting)));
         }
     }
 }

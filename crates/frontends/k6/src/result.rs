@@ -3,6 +3,7 @@
 use std::{io::IsTerminal as _, rc::Rc};
 
 use k6::{
+    aggregate::Aggregator,
     exit::RunError,
     options::settings::SummaryMode,
     summary::{Summary, SummaryState, number::TimeUnit},
@@ -11,7 +12,7 @@ use k6::{
 use measure::ScriptThreshold;
 use script::k6::SummaryOutput;
 
-use crate::{lifecycle::WorkerRun, outputs::Outputs};
+use crate::{lifecycle::WorkerRun, samples::aggregator};
 
 /// The result of a run.
 #[derive(Default)]
@@ -22,17 +23,17 @@ pub struct RunResult {
     pub crossed: String,
     /// Results of all thresholds.
     pub thresholds: Vec<ScriptThreshold>,
-    /// Outputs of samples, which may still be written.
-    pub samples: Outputs,
 }
 
-/// Evaluates the thresholds, and stops the run if one of them asks for it.
+/// Evaluates the thresholds with the samples that were handed in, and stops the run if one of them
+/// asks for it.
 pub fn evaluate_during_run(run: &WorkerRun, elapsed_ns: u64) {
-    let aggregator = run.host.samples.aggregator.borrow();
+    let samples = run.shared.team.samples();
+    let Some(samples) = samples.as_ref() else {
+        return;
+    };
     let mut thresholds = run.thresholds.borrow_mut();
-    let registry = &run.shared.registry;
-    let evaluation = thresholds.evaluate(registry, &aggregator, elapsed_ns, false);
-    drop(aggregator);
+    let evaluation = thresholds.evaluate(&run.shared.registry, samples, elapsed_ns, false);
     if evaluation.is_abort {
         let crossed = evaluation.crossed_text();
         run.end_early(RunError::ThresholdsAborted(crossed));
@@ -44,22 +45,19 @@ pub fn evaluate_during_run(run: &WorkerRun, elapsed_ns: u64) {
 pub async fn conclude(run: &Rc<WorkerRun>, is_initialized: bool) {
     let shared = &run.shared;
     let duration_ns = shared.progress.elapsed_ns(run.worker.clock.now());
-    let crossed = {
-        let aggregator = run.host.samples.aggregator.borrow();
-        let mut thresholds = run.thresholds.borrow_mut();
-        thresholds
-            .evaluate(&shared.registry, &aggregator, duration_ns, true)
-            .crossed_text()
-    };
+    run.host.samples.hand_in();
     let mode = shared.settings.summary_mode.unwrap_or(SummaryMode::Compact);
-    let mut samples = run.host.samples.outputs.take();
-    samples.flush();
-    let made = make(run, mode, duration_ns);
+    let made = {
+        let mut samples = shared.team.samples();
+        let samples = samples.get_or_insert_with(|| aggregator(shared));
+        make(run, samples, mode, duration_ns)
+    };
     let mut outputs = match mode {
         SummaryMode::Disabled => None,
         _ if !is_initialized => None,
         _ => run.handle_summary(made.data).await,
     };
+    run.host.samples.flush();
     if outputs.is_none()
         && let Some(text) = made.text
     {
@@ -79,13 +77,14 @@ pub async fn conclude(run: &Rc<WorkerRun>, is_initialized: bool) {
     }
     shared.outcome().result = Some(RunResult {
         outputs,
-        crossed,
+        crossed: made.crossed,
         thresholds: made.thresholds,
-        samples,
     });
 }
 
 struct Made {
+    /// Names of the metrics whose thresholds have failed.
+    crossed: String,
     text: Option<String>,
     /// Argument of `handleSummary`, as JSON.
     data: String,
@@ -93,13 +92,13 @@ struct Made {
     thresholds: Vec<ScriptThreshold>,
 }
 
-fn make(run: &WorkerRun, mode: SummaryMode, duration_ns: u64) -> Made {
+fn make(run: &WorkerRun, aggregator: &Aggregator, mode: SummaryMode, duration_ns: u64) -> Made {
     let shared = &run.shared;
-    let aggregator = run.host.samples.aggregator.borrow();
-    let thresholds = run.thresholds.borrow();
+    let mut thresholds = run.thresholds.borrow_mut();
+    let evaluation = thresholds.evaluate(&shared.registry, aggregator, duration_ns, true);
     let summary = Summary {
         registry: &shared.registry,
-        aggregator: &aggregator,
+        aggregator,
         thresholds: &thresholds,
         trend_stats: &shared.trend_stats,
         time_unit: TimeUnit::parse(shared.options.summary_time_unit.as_deref().unwrap_or("")),
@@ -112,10 +111,11 @@ fn make(run: &WorkerRun, mode: SummaryMode, duration_ns: u64) -> Made {
         is_stderr_tty: std::io::stderr().is_terminal(),
         no_color,
     };
-    let setup_data = run.setup_data();
+    let setup_data = shared.team.setup_data();
     let setup_data = setup_data.and_then(|data| serde_json::from_str(&data).ok());
     let setup_data: serde_json::Value = setup_data.unwrap_or_default();
     Made {
+        crossed: evaluation.crossed_text(),
         text: summary.text(mode, is_stdout_tty && !no_color),
         export: summary.export(&setup_data),
         thresholds: results(&summary),

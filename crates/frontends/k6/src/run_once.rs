@@ -54,12 +54,20 @@ impl Watch {
     }
 }
 
+/// `setup` has failed, or the run was stopped, so that the executors must not run.
+pub struct LoadRefused;
+
 impl WorkerRun {
-    /// Calls `setup`. Returns whether the executors may run.
-    pub async fn set_up(&self) -> bool {
+    /// Calls `setup`. Returns its result as JSON, which is `None` if there is none. Fails if the
+    /// executors must not run.
+    pub async fn set_up(&self) -> Result<Option<Arc<str>>, LoadRefused> {
+        let unless_stopped = |data| match self.worker.arrivals_end.is_aborted() {
+            true => Err(LoadRefused),
+            false => Ok(data),
+        };
         let is_wanted = self.shared.options.no_setup != Some(true);
         if !is_wanted || !self.shared.script.has_function("setup") {
-            return !self.worker.arrivals_end.is_aborted();
+            return unless_stopped(None);
         }
         let limit = self.shared.options.setup_timeout;
         let limit = limit.unwrap_or(options::DEFAULT_SETUP_TIMEOUT);
@@ -77,15 +85,12 @@ impl WorkerRun {
         };
         self.add_traffic("::setup");
         match data {
-            Ok(data) => {
-                *self.data.borrow_mut() = data.map(Arc::from);
-                !self.worker.arrivals_end.is_aborted()
-            }
+            Ok(data) => unless_stopped(data.map(Arc::from)),
             Err(reason) => {
                 if let Some(reason) = reason {
                     self.end_early(reason);
                 }
-                false
+                Err(LoadRefused)
             }
         }
     }
@@ -100,7 +105,7 @@ impl WorkerRun {
         let limit = self.shared.options.teardown_timeout;
         let limit = limit.unwrap_or(options::DEFAULT_SETUP_TIMEOUT);
         let late = RunError::TeardownTimeout(limit);
-        let data = self.setup_data();
+        let data = self.shared.team.setup_data();
         let ended = match self.vu(0).await {
             Ok(vu) => {
                 let timeout = CallTimeout {
@@ -116,11 +121,6 @@ impl WorkerRun {
         if let Err(Some(reason)) = ended {
             self.shared.end_early(reason);
         }
-    }
-
-    /// Returns what `setup` returned, as JSON.
-    pub fn setup_data(&self) -> Option<Arc<str>> {
-        self.data.borrow().clone()
     }
 
     /// Calls `handleSummary`. `None` if the script has none, or if it failed.

@@ -12,27 +12,42 @@ use k6::{
 use measure::{accumulator::Event, custom::CustomKind};
 use worker::Worker;
 
-use crate::{outputs::Outputs, shared::Shared};
+use crate::{outputs::WorkerOutputs, shared::Shared};
 
-/// The samples of a run.
+/// The samples of a worker.
 pub struct SampleReceiver {
     worker: Rc<Worker>,
-    pub aggregator: RefCell<Aggregator>,
-    pub outputs: RefCell<Outputs>,
+    /// Samples that were not handed in yet.
+    aggregator: RefCell<Aggregator>,
+    outputs: RefCell<WorkerOutputs>,
     shared: Arc<Shared>,
+}
+
+/// Returns an aggregator without samples.
+pub fn aggregator(shared: &Shared) -> Aggregator {
+    let is_full = shared.settings.summary_mode == Some(SummaryMode::Full);
+    Aggregator::new(&shared.registry, &shared.thresholds.selections(), is_full)
 }
 
 impl SampleReceiver {
     pub fn new(worker: &Rc<Worker>, shared: &Arc<Shared>) -> SampleReceiver {
-        let is_full = shared.settings.summary_mode == Some(SummaryMode::Full);
-        let selections = shared.thresholds.selections();
-        let aggregator = Aggregator::new(&shared.registry, &selections, is_full);
         SampleReceiver {
             worker: Rc::clone(worker),
-            aggregator: RefCell::new(aggregator),
-            outputs: RefCell::new(shared.take_outputs()),
+            aggregator: RefCell::new(aggregator(shared)),
+            outputs: RefCell::new(shared.worker_outputs()),
             shared: Arc::clone(shared),
         }
+    }
+
+    /// Adds the samples to those of the other workers.
+    pub fn hand_in(&self) {
+        let samples = self.aggregator.replace(aggregator(&self.shared));
+        self.shared.team.hand_in(samples);
+    }
+
+    /// Hands the lines of the outputs to their threads.
+    pub fn flush(&self) {
+        self.outputs.borrow_mut().flush();
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the worker and the terminal share during a run.
+//! What the workers and the terminal share during a run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,10 +12,17 @@ use k6::{
     tags::Tags,
     threshold::evaluate::ThresholdSet,
 };
+use plan::Share;
 use script::k6::{Script, VuOptions};
 use serde_json::json;
 
-use crate::{logger::Logger, outputs::Outputs, progress::Progress, result::RunResult};
+use crate::{
+    logger::Logger,
+    outputs::{Outputs, WorkerOutputs},
+    progress::Progress,
+    result::RunResult,
+    team::Team,
+};
 
 /// A test, and the state of its run.
 pub struct Shared {
@@ -29,7 +36,11 @@ pub struct Shared {
     pub registry: Registry,
     /// Thresholds before any evaluation. Empty if they are ignored.
     pub thresholds: ThresholdSet,
+    /// Position of each scenario's first virtual user, by which virtual users are distributed
+    /// among the workers.
+    first_positions: Vec<u64>,
     pub progress: Progress,
+    pub team: Arc<Team>,
     pub logger: Logger,
     /// Descriptions of the outputs.
     pub output_names: Vec<String>,
@@ -86,6 +97,8 @@ impl Shared {
         };
         Ok(Arc::new(Shared {
             progress: Progress::new(plan.scenarios.len()),
+            team: Team::new(plan.scenarios.len()),
+            first_positions: plan.first_positions(),
             registry,
             thresholds,
             trend_stats,
@@ -107,14 +120,32 @@ impl Shared {
         scenarios.any(|scenario| scenario.executor.arrivals().is_some())
     }
 
+    /// Returns the part of a scenario's virtual users and arrivals that a worker runs.
+    pub fn scenario_share(&self, worker: Share, scenario: usize) -> Share {
+        let first = self.first_positions.get(scenario).copied();
+        let shift = first.unwrap_or_default() % worker.of;
+        Share {
+            index: (worker.index + worker.of - shift) % worker.of,
+            of: worker.of,
+        }
+    }
+
     pub fn outcome(&self) -> MutexGuard<'_, Outcome> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the outputs, for the worker.
+    /// Returns the outputs for a worker.
+    pub fn worker_outputs(&self) -> WorkerOutputs {
+        self.outputs().for_worker()
+    }
+
+    /// Takes the outputs, to wait for their end.
     pub fn take_outputs(&self) -> Outputs {
-        let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *outputs)
+        std::mem::take(&mut *self.outputs())
+    }
+
+    fn outputs(&self) -> MutexGuard<'_, Outputs> {
+        self.outputs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes why the run ends. The first reason stays.

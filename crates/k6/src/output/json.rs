@@ -25,10 +25,26 @@ pub struct Sample<'a> {
     pub metadata: &'a [(&'a str, &'a str)],
 }
 
-/// Makes the lines of samples, with the definition of a metric before its first sample.
+/// A set of metrics.
+#[derive(Debug, Clone, Default)]
+pub struct Definitions(Vec<bool>);
+
+impl Definitions {
+    /// Adds a metric. Returns whether it is new.
+    pub fn add(&mut self, metric: MetricId) -> bool {
+        let index = metric.0 as usize;
+        if index >= self.0.len() {
+            self.0.resize(index + 1, false);
+        }
+        let known = self.0.get_mut(index);
+        known.is_some_and(|known| !std::mem::replace(known, true))
+    }
+}
+
+/// Makes the lines of samples. The definition of a metric must precede its first sample.
 #[derive(Debug, Clone)]
 pub struct JsonLines {
-    defined: Vec<bool>,
+    seen: Definitions,
     zone: TimeZone,
 }
 
@@ -37,32 +53,36 @@ impl JsonLines {
     #[must_use]
     pub fn new(zone: TimeZone) -> JsonLines {
         JsonLines {
-            defined: Vec::new(),
+            seen: Definitions::default(),
             zone,
         }
     }
 
-    /// Appends the line of a sample, and before it that of its metric unless it has been written.
-    pub fn push(
-        &mut self,
+    /// Whether a metric was not asked for before.
+    pub fn is_first(&mut self, metric: MetricId) -> bool {
+        self.seen.add(metric)
+    }
+
+    /// Appends the definition of a metric. Unknown metrics are ignored.
+    pub fn define(
+        &self,
         lines: &mut String,
-        sample: &Sample<'_>,
+        metric: MetricId,
         registry: &Registry,
         thresholds: &ThresholdSet,
     ) {
-        let index = sample.metric.0 as usize;
-        let Some(metric) = registry.all().get(index) else {
-            return;
-        };
-        if index >= self.defined.len() {
-            self.defined.resize(index + 1, false);
-        }
-        if let Some(defined) = self.defined.get_mut(index).filter(|defined| !**defined) {
-            *defined = true;
-            let definition = definition(registry, sample.metric, thresholds);
+        if registry.all().get(metric.0 as usize).is_some() {
+            let definition = definition(registry, metric, thresholds);
             lines.push_str(&definition.to_string());
             lines.push('\n');
         }
+    }
+
+    /// Appends the line of a sample. Samples of unknown metrics are ignored.
+    pub fn push(&self, lines: &mut String, sample: &Sample<'_>, registry: &Registry) {
+        let Some(metric) = registry.all().get(sample.metric.0 as usize) else {
+            return;
+        };
         let pairs = |pairs: &mut dyn Iterator<Item = (&str, &str)>| {
             let object = pairs.map(|(name, value)| (name.to_owned(), json!(value)));
             object.collect::<Map<_, _>>()
@@ -133,7 +153,7 @@ mod tests {
     };
 
     #[test]
-    fn metrics_are_defined_before_their_first_sample() {
+    fn lines_of_definitions_and_samples() {
         let registry = Registry::default();
         let definitions = json!({"http_req_duration": ["p(95)<500"],
             "http_req_duration{ a:b }": ["max<1"]});
@@ -149,10 +169,12 @@ mod tests {
         };
         let mut json = JsonLines::new(TimeZone::UTC);
         let mut lines = String::new();
-        json.push(&mut lines, &sample, &registry, &thresholds);
+        assert!(json.is_first(HTTP_REQS) && !json.is_first(HTTP_REQS));
+        json.define(&mut lines, HTTP_REQS, &registry, &thresholds);
+        json.push(&mut lines, &sample, &registry);
         sample.value = 0.5;
         sample.metadata = &[("vu", "1")];
-        json.push(&mut lines, &sample, &registry, &thresholds);
+        json.push(&mut lines, &sample, &registry);
         let point = |value: &str, more: &str| {
             format!(
                 "{{\"metric\":\"http_reqs\",\"type\":\"Point\",\"data\":{{\"time\":\
@@ -169,8 +191,7 @@ mod tests {
         );
         assert_eq!(lines, expected);
         lines.clear();
-        sample.metric = HTTP_REQ_DURATION;
-        json.push(&mut lines, &sample, &registry, &thresholds);
+        json.define(&mut lines, HTTP_REQ_DURATION, &registry, &thresholds);
         assert!(lines.contains(
             "\"thresholds\":[\"p(95)<500\"],\"submetrics\":[{\"name\":\"http_req_duration{ a:b }\",\
              \"suffix\":\" a:b \",\"tags\":{\"a\":\"b\"}}]"

@@ -148,9 +148,16 @@ impl ArrivalSchedule {
     /// Returns the start times in order.
     #[must_use]
     pub fn iter(&self) -> Arrivals<'_> {
+        self.part(0, 1)
+    }
+
+    /// Returns every `of`-th start time, beginning with the one that has this index.
+    #[must_use]
+    pub fn part(&self, index: u64, of: u64) -> Arrivals<'_> {
         Arrivals {
             schedule: self,
-            index: 0,
+            index,
+            step: of.max(1),
             last_ns: 0,
         }
     }
@@ -161,6 +168,7 @@ impl ArrivalSchedule {
 pub struct Arrivals<'a> {
     schedule: &'a ArrivalSchedule,
     index: u64,
+    step: u64,
     last_ns: u64,
 }
 
@@ -169,7 +177,7 @@ impl Iterator for Arrivals<'_> {
 
     fn next(&mut self) -> Option<u64> {
         let start = self.schedule.start_ns(self.index)?;
-        self.index += 1;
+        self.index = self.index.saturating_add(self.step);
         self.last_ns = self.last_ns.max(start);
         Some(self.last_ns)
     }

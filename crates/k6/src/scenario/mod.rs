@@ -244,28 +244,67 @@ impl Plan {
     /// not overlap in time share them.
     #[must_use]
     pub fn planned_vus(&self) -> u64 {
-        self.largest_sum(Executor::planned_vus)
+        self.planned_vus_in(&|_, vus| vus)
+    }
+
+    /// Returns the number of virtual users that one of several workers initialises before the
+    /// start. `part` returns how many of a scenario's first virtual users the worker runs, from the
+    /// index of the scenario and their number.
+    #[must_use]
+    pub fn planned_vus_in(&self, part: &dyn Fn(usize, u64) -> u64) -> u64 {
+        self.largest_sum(Executor::planned_vus, part)
     }
 
     /// Returns the maximum number of virtual users.
     #[must_use]
     pub fn max_vus(&self) -> u64 {
-        self.largest_sum(Executor::max_vus)
+        self.max_vus_in(&|_, vus| vus)
     }
 
-    fn largest_sum(&self, count: fn(&Executor) -> u64) -> u64 {
-        let scenarios = &self.scenarios;
-        let any_overlap = scenarios.iter().enumerate().any(|(index, scenario)| {
-            let rest = scenarios.iter().skip(index + 1);
-            rest.into_iter().any(|other| scenario.overlaps(other))
+    /// Returns the maximum number of virtual users of one of several workers. See
+    /// [`Plan::planned_vus_in`].
+    #[must_use]
+    pub fn max_vus_in(&self, part: &dyn Fn(usize, u64) -> u64) -> u64 {
+        self.largest_sum(Executor::max_vus, part)
+    }
+
+    /// Returns the position of each scenario's first virtual user among those of all scenarios.
+    /// Scenarios that do not overlap in time use the same ones.
+    #[must_use]
+    pub fn first_positions(&self) -> Vec<u64> {
+        let is_shared = !self.any_overlap();
+        let mut next = 0_u64;
+        let positions = self.scenarios.iter().map(|scenario| {
+            let first = next;
+            if !is_shared {
+                next = next.saturating_add(scenario.executor.max_vus());
+            }
+            first
         });
-        if !any_overlap {
-            return scenarios
-                .iter()
-                .map(|scenario| count(&scenario.executor))
-                .fold(0, u64::max);
+        positions.collect()
+    }
+
+    fn any_overlap(&self) -> bool {
+        let scenarios = &self.scenarios;
+        scenarios.iter().enumerate().any(|(index, scenario)| {
+            let mut rest = scenarios.iter().skip(index + 1);
+            rest.any(|other| scenario.overlaps(other))
+        })
+    }
+
+    fn largest_sum(&self, count: fn(&Executor) -> u64, part: &dyn Fn(usize, u64) -> u64) -> u64 {
+        let scenarios = self.scenarios.iter().enumerate();
+        if !self.any_overlap() {
+            let counts = scenarios.map(|(index, own)| part(index, count(&own.executor)));
+            return counts.fold(0, u64::max);
         }
-        let requirements = scenarios.iter().map(|scenario| scenario.requirement(count));
+        let requirements = scenarios.map(|(index, scenario)| {
+            let mut steps = scenario.requirement(count);
+            for step in &mut steps {
+                step.vus = part(index, step.vus);
+            }
+            steps
+        });
         maximum_overlap(&requirements.collect::<Vec<_>>())
     }
 

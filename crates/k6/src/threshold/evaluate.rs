@@ -125,6 +125,13 @@ impl ThresholdSet {
         subs.map(|own| own.selection.clone()).collect()
     }
 
+    /// Whether a threshold can stop the run.
+    #[must_use]
+    pub fn may_abort(&self) -> bool {
+        let mut thresholds = self.metrics.iter().flat_map(|own| &own.thresholds);
+        thresholds.any(|threshold| threshold.abort_on_fail)
+    }
+
     /// Returns the metrics with thresholds, in the order of the options.
     #[must_use]
     pub fn metrics(&self) -> &[MetricThresholds] {

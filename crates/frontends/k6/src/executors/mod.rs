@@ -1,24 +1,31 @@
-//! The six executors. Each scenario is a task of the worker, and so is each of its virtual users.
+//! The six executors. Each scenario is a task of each worker, and so is each of its virtual users.
+//!
+//! Virtual users, places of a ramp and arrivals of a scenario are numbered. A worker runs those of
+//! its share.
+
+mod arrivals;
+mod ramp;
 
 use std::{
     cell::{Cell, RefCell},
-    collections::VecDeque,
     rc::Rc,
     sync::atomic::Ordering::Relaxed,
 };
 
 use k6::{
     progress::Status,
-    scenario::{Executor, RampingVus, Scenario, arrivals::ArrivalSchedule},
+    scenario::{Executor, Scenario},
     tags::Tags,
 };
 use measure::{LabelId, label::LabelGroup, sample::Intended};
+use plan::Share;
 use tokio::task::spawn_local;
 use worker::deadlines::Limit;
 
-use crate::{lifecycle::WorkerRun, progress::ScenarioProgress, vus::PooledVu};
+use self::arrivals::IdleUsers;
+use crate::{lifecycle::WorkerRun, progress::ScenarioProgress, team::ScenarioTeam, vus::PooledVu};
 
-/// A scenario while it runs.
+/// A worker's part of a scenario while it runs.
 pub struct ScenarioRun {
     pub run: Rc<WorkerRun>,
     pub index: usize,
@@ -29,8 +36,8 @@ pub struct ScenarioRun {
     pub tags: Tags,
     /// Start in nanoseconds from the start of the run.
     pub start_ns: u64,
-    /// Iterations that have started.
-    pub started: Cell<u64>,
+    /// The virtual users and arrivals that this worker runs.
+    share: Share,
     /// Ends waits of the executor when the run is stopped.
     pub stopped: Rc<Limit>,
     /// Virtual users in an iteration or in a pause after one.
@@ -38,8 +45,10 @@ pub struct ScenarioRun {
     tasks: Cell<usize>,
     /// Aborted when the last task has ended.
     all_ended: RefCell<Rc<Limit>>,
+    /// Virtual users of this worker.
+    own_vus: Cell<u64>,
     /// Virtual users that wait for an arrival.
-    idle: RefCell<VecDeque<Rc<PooledVu>>>,
+    idle: IdleUsers,
     is_growing: Cell<bool>,
 }
 
@@ -51,22 +60,27 @@ impl ScenarioRun {
         Rc::new(ScenarioRun {
             run: Rc::clone(run),
             index,
+            share: run.scenario_share(index),
             label,
             tags: run.shared.scenario_tags(&scenario),
             start_ns: base_ns.saturating_add(scenario.start_time_ns),
             scenario,
-            started: Cell::default(),
             stopped: Rc::default(),
             busy: RefCell::default(),
             tasks: Cell::default(),
+            own_vus: Cell::default(),
             all_ended: RefCell::default(),
-            idle: RefCell::default(),
+            idle: IdleUsers::new(&run.shared.team.scenarios[index].exchange),
             is_growing: Cell::default(),
         })
     }
 
     pub fn progress(&self) -> &ScenarioProgress {
         &self.run.shared.progress.scenarios[self.index]
+    }
+
+    fn team(&self) -> &ScenarioTeam {
+        &self.run.shared.team.scenarios[self.index]
     }
 
     /// Returns the regular end, in nanoseconds from the start of the run.
@@ -120,21 +134,24 @@ impl ScenarioRun {
             }
             self.finish().await;
         }
-        for vu in self.idle.borrow_mut().drain(..) {
+        while let Some(vu) = self.idle.remove() {
             self.give_back(vu);
         }
-        let status = match self.stopped.is_aborted() {
-            true => Status::Interrupted,
-            false => Status::Done,
-        };
-        self.progress().set_status(status);
+        if self.team().is_last_to_end(self.run.worker.workers) {
+            let status = match self.stopped.is_aborted() {
+                true => Status::Interrupted,
+                false => Status::Done,
+            };
+            self.progress().set_status(status);
+            self.count_dropped();
+        }
     }
 
     /// Waits for the tasks: until the regular end, then for the graceful stop, and interrupts what
     /// is left.
     async fn finish(&self) {
         if self.all_ended_by(self.end_ns()).await {
-            return self.count_dropped();
+            return;
         }
         self.progress().set_status(Status::Stopping);
         let last_ns = self.end_ns().saturating_add(self.scenario.graceful_stop_ns);
@@ -142,7 +159,6 @@ impl ScenarioRun {
             self.interrupt_all();
             self.all_ended_by(u64::MAX).await;
         }
-        self.count_dropped();
     }
 
     /// Waits for all tasks, at most until a time. Returns whether they have ended.
@@ -164,16 +180,17 @@ impl ScenarioRun {
             } => vus.saturating_mul(iterations),
             _ => return,
         };
-        let dropped = planned.saturating_sub(self.started.get());
+        let dropped = planned.saturating_sub(self.progress().started.load(Relaxed));
         if dropped > 0 && !self.stopped.is_aborted() {
             self.run.add_dropped(&self.tags, dropped);
-            self.run.add_unstarted(dropped);
+            self.run.shared.team.add_unstarted(dropped);
         }
     }
 
     /// Takes a virtual user that waits, for the rest of the scenario.
     fn take_vu(&self) -> Option<Rc<PooledVu>> {
         let vu = self.run.idle.take()?;
+        self.own_vus.set(self.own_vus.get() + 1);
         self.progress().vus.fetch_add(1, Relaxed);
         Some(vu)
     }
@@ -190,6 +207,7 @@ impl ScenarioRun {
     }
 
     fn give_back(&self, vu: Rc<PooledVu>) {
+        self.own_vus.set(self.own_vus.get() - 1);
         self.progress().vus.fetch_sub(1, Relaxed);
         self.run.idle.put(vu);
     }
@@ -206,12 +224,18 @@ impl ScenarioRun {
         });
     }
 
+    /// Returns the number of an iteration that starts now, among those of all workers. `None` if as
+    /// many have started as the scenario may have.
+    fn next_iteration(&self, most: u64) -> Option<u64> {
+        let more = |started: u64| (started < most).then_some(started + 1);
+        let started = &self.progress().started;
+        started.fetch_update(Relaxed, Relaxed, more).ok()
+    }
+
     /// Runs an iteration, and then the pause of `minIterationDuration`. Iterations of a schedule
     /// have an intended start.
-    async fn iterate(&self, vu: &Rc<PooledVu>, intended_ns: Option<u64>) {
+    async fn iterate(&self, vu: &Rc<PooledVu>, number: u64, intended_ns: Option<u64>) {
         let now_ns = self.run.worker.clock.now();
-        let number = self.started.get();
-        self.started.set(number + 1);
         let intended = match intended_ns {
             Some(ns) => Intended::scheduled(ns),
             None => Intended::after_previous(now_ns, 0),
@@ -223,6 +247,13 @@ impl ScenarioRun {
         tokio::task::consume_budget().await;
     }
 
+    /// Runs an iteration of a closed loop.
+    async fn iterate_next(&self, vu: &Rc<PooledVu>) {
+        if let Some(number) = self.next_iteration(u64::MAX) {
+            self.iterate(vu, number, None).await;
+        }
+    }
+
     fn forget_busy(&self, vu: &Rc<PooledVu>) {
         let mut busy = self.busy.borrow_mut();
         if let Some(place) = busy.iter().position(|other| Rc::ptr_eq(other, vu)) {
@@ -232,14 +263,16 @@ impl ScenarioRun {
 
     /// Starts virtual users that share a number of iterations.
     fn loop_vus(self: &Rc<Self>, vus: u64, iterations: u64) {
-        for _ in 0..vus {
+        for _ in 0..self.share.of_first(vus) {
             let Some(vu) = self.take_planned_vu() else {
                 break;
             };
             let scenario = Rc::clone(self);
             self.start_task(async move {
-                while !scenario.is_over() && scenario.started.get() < iterations {
-                    scenario.iterate(&vu, None).await;
+                while !scenario.is_over()
+                    && let Some(number) = scenario.next_iteration(iterations)
+                {
+                    scenario.iterate(&vu, number, None).await;
                 }
                 scenario.give_back(vu);
             });
@@ -248,7 +281,7 @@ impl ScenarioRun {
 
     /// Starts virtual users with a number of iterations each.
     fn repeat_vus(self: &Rc<Self>, vus: u64, iterations: u64) {
-        for _ in 0..vus {
+        for _ in 0..self.share.of_first(vus) {
             let Some(vu) = self.take_planned_vu() else {
                 break;
             };
@@ -258,170 +291,10 @@ impl ScenarioRun {
                     if scenario.is_over() {
                         break;
                     }
-                    scenario.iterate(&vu, None).await;
+                    scenario.iterate_next(&vu).await;
                 }
                 scenario.give_back(vu);
             });
         }
     }
-
-    async fn ramp(self: &Rc<Self>, ramp: &RampingVus) {
-        let worker = &self.run.worker;
-        let mut slots: Vec<Rc<RampSlot>> = Vec::new();
-        for step in ramp.steps() {
-            let at_ns = self.start_ns.saturating_add(step.at_ns);
-            if worker.clock.now() < at_ns && worker.sleep_until(at_ns, &self.stopped).await.is_err()
-            {
-                break;
-            }
-            let vus = usize::try_from(step.vus).unwrap_or(usize::MAX);
-            while slots.len() < vus {
-                slots.push(Rc::default());
-            }
-            for slot in slots.iter().take(vus) {
-                self.activate(slot);
-            }
-            let last_ns = self.end_ns().saturating_add(self.scenario.graceful_stop_ns);
-            let interrupt_ns = at_ns.saturating_add(ramp.graceful_ramp_down_ns);
-            for slot in slots.iter().skip(vus).filter(|slot| slot.is_active.get()) {
-                self.deactivate(slot, interrupt_ns.min(last_ns));
-            }
-        }
-        let end_ns = self.end_ns();
-        if !self.stopped.is_aborted() && worker.clock.now() < end_ns {
-            let _ = worker.sleep_until(end_ns, &self.stopped).await;
-        }
-    }
-
-    fn activate(self: &Rc<Self>, slot: &Rc<RampSlot>) {
-        if !slot.is_active.replace(true) {
-            slot.activations.set(slot.activations.get() + 1);
-        }
-        if slot.vu.borrow().is_some() {
-            return;
-        }
-        let Some(vu) = self.take_planned_vu() else {
-            return;
-        };
-        *slot.vu.borrow_mut() = Some(Rc::clone(&vu));
-        let (scenario, slot) = (Rc::clone(self), Rc::clone(slot));
-        self.start_task(async move {
-            while slot.is_active.get() && !scenario.is_over() {
-                scenario.iterate(&vu, None).await;
-            }
-            slot.vu.borrow_mut().take();
-            scenario.give_back(vu);
-        });
-    }
-
-    /// Lets a virtual user finish its iteration, and interrupts it later.
-    fn deactivate(self: &Rc<Self>, slot: &Rc<RampSlot>, last_ns: u64) {
-        slot.is_active.set(false);
-        let (scenario, slot) = (Rc::clone(self), Rc::clone(slot));
-        let before = slot.activations.get();
-        spawn_local(async move {
-            let limit = Limit::default();
-            let worker = &scenario.run.worker;
-            let _ = worker.sleep_until(last_ns, &limit).await;
-            let is_same = slot.activations.get() == before && !slot.is_active.get();
-            if let Some(vu) = slot.vu.borrow().as_ref().filter(|_| is_same) {
-                vu.interrupt();
-            }
-        });
-    }
-
-    async fn arrive(self: &Rc<Self>, schedule: &ArrivalSchedule, vus: u64, max_vus: u64) {
-        let worker = Rc::clone(&self.run.worker);
-        for _ in 0..vus {
-            let Some(vu) = self.take_planned_vu() else {
-                break;
-            };
-            self.idle.borrow_mut().push_back(vu);
-        }
-        let mut has_warned = false;
-        for offset_ns in schedule.iter() {
-            let intended_ns = self.start_ns.saturating_add(offset_ns);
-            if worker.clock.now() < intended_ns {
-                let slept = worker.sleep_until(intended_ns, &self.stopped).await;
-                if slept.is_err() {
-                    break;
-                }
-            } else if self.stopped.is_aborted() {
-                break;
-            }
-            let now_ns = worker.clock.now();
-            worker.sample_levels(now_ns);
-            worker.recorder.borrow_mut().advance(now_ns);
-            let vu = self.idle.borrow_mut().pop_front();
-            match vu {
-                Some(vu) => self.start_arrival(vu, intended_ns),
-                None => {
-                    worker.recorder.borrow_mut().run.skipped += 1;
-                    self.run.add_dropped(&self.tags, 1);
-                    let existing = self.progress().vus.load(Relaxed);
-                    if existing < max_vus {
-                        self.grow();
-                    } else if !has_warned {
-                        has_warned = true;
-                        self.run.host.warn(&format!(
-                            "Insufficient VUs, reached {existing} active VUs and cannot \
-                             initialize more"
-                        ));
-                    }
-                }
-            }
-            tokio::task::consume_budget().await;
-        }
-        let end_ns = self.end_ns();
-        if !self.stopped.is_aborted() && worker.clock.now() < end_ns {
-            let _ = worker.sleep_until(end_ns, &self.stopped).await;
-        }
-    }
-
-    fn start_arrival(self: &Rc<Self>, vu: Rc<PooledVu>, intended_ns: u64) {
-        let scenario = Rc::clone(self);
-        self.start_task(async move {
-            if !scenario.stopped.is_aborted() {
-                scenario.iterate(&vu, Some(intended_ns)).await;
-            }
-            scenario.idle.borrow_mut().push_back(vu);
-        });
-    }
-
-    /// Initialises one more virtual user, while iterations go on.
-    fn grow(self: &Rc<Self>) {
-        // Idle virtual users may be those of scenarios that start later.
-        if self.run.existing() >= self.run.shared.plan.max_vus() {
-            if let Some(vu) = self.take_vu() {
-                self.idle.borrow_mut().push_back(vu);
-            }
-            return;
-        }
-        if self.is_growing.replace(true) {
-            return;
-        }
-        let scenario = Rc::clone(self);
-        spawn_local(async move {
-            if let Some(vu) = scenario.run.new_vu().await {
-                if scenario.is_over() {
-                    scenario.run.idle.put(vu);
-                } else {
-                    scenario.progress().vus.fetch_add(1, Relaxed);
-                    scenario.idle.borrow_mut().push_back(vu);
-                }
-            }
-            scenario.is_growing.set(false);
-        });
-    }
-}
-
-/// A place of a ramp. Those with the lowest numbers stay.
-#[derive(Default)]
-struct RampSlot {
-    is_active: Cell<bool>,
-    /// The virtual user whose task runs.
-    vu: RefCell<Option<Rc<PooledVu>>>,
-    /// Number of times that the place became active. A virtual user is interrupted only if this
-    /// has not changed since it was stopped.
-    activations: Cell<u64>,
 }
