@@ -155,6 +155,26 @@ def test_find_over_users(loadline):
     assert found["sentence"].startswith("at least 3 users")
 
 
+K6_SCRIPT = """import http from 'k6/http';
+export default function () { http.get(__ENV.BASE); }
+"""
+
+
+@pytest.mark.alone
+@pytest.mark.paced
+def test_find_the_virtual_users_of_a_k6_script(loadline, monkeypatch):
+    loadline.write("script.js", K6_SCRIPT)
+    with RecordingServer(LimitedCapacity(4, 0.1)) as peer:
+        monkeypatch.setenv("BASE", peer.url)
+        ran, found = find(loadline, "script.js", "--over", "users", "--slo", "p50 < 150ms", "--from", "1", "--max", "3", *SHORT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert [probe["level"] for probe in found["probes"]] == [1, 2, 3]
+    assert found["sentence"].startswith("at least 3 users")
+    # Each probe is a run of the script.
+    plans = [json.loads((loadline.folder / "found" / probe["run"] / "plan.json").read_text()) for probe in found["probes"]]
+    assert [plan["format"] for plan in plans] == ["k6"] * 3
+
+
 @pytest.mark.alone
 @pytest.mark.paced
 def test_sweep_reports_how_a_service_scales(loadline):
@@ -279,11 +299,13 @@ steps:
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is not a valid number of users"),
         (["http://127.0.0.1:9", "--sweep"], "--sweep measures numbers of users: add --over users"),
         (["users.py", "--slo", "errors < 1%"], "users of a locustfile decide when to send"),
+        (["script.js", "--slo", "errors < 1%"], "search for the number of virtual users with --over users"),
         (["nothing.yml", "--slo", "errors < 1%"], "nothing.yml"),
     ],
 )
 def test_find_bad_input_is_one_line_before_any_request(loadline, args, line):
     loadline.write("users.py", "from locust import HttpUser\n")
+    loadline.write("script.js", K6_SCRIPT)
     ran = loadline("find", *args)
     assert ran.returncode == 2, ran.stdout + ran.stderr
     assert line in ran.stderr

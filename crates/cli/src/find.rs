@@ -39,7 +39,7 @@ pub fn command(args: &args::Find) -> u8 {
 fn run(args: &args::Find) -> Result<u8, CommandError> {
     let what = urls::with_scheme(&args.what);
     refuse(args, &what)?;
-    let is_script = front_ends::scripts(&what).is_some();
+    let is_script = front_ends::scripts(&what).is_some() || front_ends::programs(&what).is_some();
     // Mocks start before the services that call them, and all probes share them.
     let mocks = Mocked::start(&what, None, args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
@@ -61,11 +61,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     if let Some(plan) = &own {
         run::tell_notes(plan);
     }
-    let over = if args.over == "users" {
-        Over::Users
-    } else {
-        Over::Rate
-    };
+    let over = over(args);
     let config = config(args, over, own.as_ref())?;
     let named = args.target.clone().or_else(|| Some(what.clone()));
     let lab = named
@@ -118,9 +114,16 @@ fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), Co
     Ok(())
 }
 
+fn over(args: &args::Find) -> Over {
+    match args.over == "users" {
+        true => Over::Users,
+        false => Over::Rate,
+    }
+}
+
 fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
-    if let Some(programs) = front_ends::programs(what) {
-        let reason = programs.unsearchable();
+    let programs = front_ends::programs(what);
+    if let Some(reason) = programs.and_then(|programs| programs.unsearchable(over(args))) {
         return Err(CommandError::bad_input(format!("{what}: {reason}")));
     }
     if args.over == "users" && front_ends::scripts(what).is_some() {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+pub use decisions::find::Over;
 use engine::{EngineOptions, hook::Hooks};
 use formats::TestFileReader;
 use measure::accumulator::Tally;
@@ -92,8 +93,8 @@ pub trait ExternalTool: Sync {
     fn run(&self, requested: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
     /// Says why `--on` and `--shard` are not available, and what to do.
     fn undistributed(&self) -> &'static str;
-    /// Says why `loadline find` is not available, and what to do.
-    fn unsearchable(&self) -> &'static str;
+    /// Says why `loadline find` cannot search over a quantity, and what to do. `None` if it can.
+    fn unsearchable(&self, over: Over) -> Option<&'static str>;
 }
 
 /// A script during a run.

@@ -49,7 +49,9 @@ pub mod signals;
 mod window;
 
 pub use finished::{FinishedRun, StartError};
-pub use front_end::{ExternalTool, FrontEnd, FrontEndInfo, RunOptions, ScriptLoader, ScriptRun};
+pub use front_end::{
+    ExternalTool, FrontEnd, FrontEndInfo, Over, RunOptions, ScriptLoader, ScriptRun,
+};
 pub use hosts::Hosts;
 pub use lab_process::LabProcess;
 pub use messages::{MessageSink, NullSink, SharedMessageSink};

@@ -2,7 +2,7 @@
 
 use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
-use session::{ExternalTool, RunOptions};
+use session::{ExternalTool, Over, RunOptions};
 
 use crate::command;
 
@@ -44,8 +44,10 @@ impl ExternalTool for Scripts {
         "a k6 script runs in one process: remove --on and --shard"
     }
 
-    fn unsearchable(&self) -> &'static str {
-        "a k6 script has scenarios instead of one rate or number of users, so there is nothing to search: use a plan, an Artillery script or a wrk script"
+    fn unsearchable(&self, over: Over) -> Option<&'static str> {
+        (over != Over::Users).then_some(
+            "a k6 script has no single rate: search for the number of virtual users with --over users, or use a plan, an Artillery script or a wrk script",
+        )
     }
 
     /// Continues as `loadline k6 run`, with k6's output and exit codes.

@@ -2,7 +2,7 @@
 //! an equivalent.
 
 use plan::units::SECOND;
-use session::{ExternalTool, RunOptions};
+use session::{ExternalTool, Over, RunOptions};
 
 use crate::interpreter;
 
@@ -22,8 +22,10 @@ impl ExternalTool for PythonFiles {
         "Locust distributes a locustfile with its own master and workers: use `loadline locust --master`, `--worker` and `--processes`. --on and --shard are for load that Loadline sends itself"
     }
 
-    fn unsearchable(&self) -> &'static str {
-        "users of a locustfile decide when to send, so there is no rate to search: use a plan, an Artillery script or a wrk script"
+    fn unsearchable(&self, _: Over) -> Option<&'static str> {
+        Some(
+            "users of a locustfile decide when to send, so there is no rate to search: use a plan, an Artillery script or a wrk script",
+        )
     }
 }
 
