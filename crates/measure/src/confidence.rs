@@ -1,9 +1,9 @@
 //! Confidence intervals of percentiles from order statistics. They assume no distribution and use
 //! an effective sample size.
 //!
-//! Requests of a load test are correlated, because a slow moment slows many of them. The variance
-//! of exceedances per time window, divided by that of independent samples, is the factor by which
-//! the effective sample size shrinks.
+//! Requests of a load test are correlated, because a slow moment slows many of them down. The
+//! effective sample size is therefore the number of samples divided by a variance inflation factor:
+//! the variance of the exceedances per time window, relative to that of independent samples.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,22 @@ use crate::{
 };
 
 const MOST_WINDOWS: usize = 300;
-/// Maximum width of a joined window in seconds, a power of two.
+/// Maximum width of a merged window, in seconds. A power of two.
 const WIDEST: u32 = 32;
-/// Maximum number of times that a joined window halves its resolution, to limit memory.
+/// Maximum number of times that merging windows halves the resolution of their histograms, which
+/// limits memory.
 const HALVINGS: u32 = 2;
 const LAGS: usize = 2;
 const ENOUGH_WINDOWS: usize = 60;
 
-/// Distributions of samples in consecutive time windows, by phase.
+/// The samples of consecutive time windows, by phase.
 #[derive(Debug, Clone, Default)]
 pub struct Windows {
     list: BTreeMap<(u64, u32), SampleWindow>,
     doubled: u32,
 }
 
-/// A packed distribution, because one is kept for each window and label.
+/// A packed distribution, which saves memory because there is one for each window and label.
 #[derive(Debug, Clone, Default)]
 struct SampleWindow {
     answered: Packed,
@@ -48,10 +49,10 @@ impl SampleWindow {
     }
 }
 
-/// Number of samples in a window, and how many of them exceed a value.
+/// The number of samples in a window, and the number of them that exceed a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowCount {
-    /// Number of the window.
+    /// Index of the window.
     pub number: u64,
     /// Number of samples.
     pub samples: f64,
@@ -60,8 +61,8 @@ pub struct WindowCount {
 }
 
 impl Windows {
-    /// Adds the counts of one wall-clock second and phase. Counts of several processes in the same
-    /// second share a window.
+    /// Adds the counts of one phase in one wall-clock second. Counts of several processes in the
+    /// same second share a window.
     pub fn push(&mut self, second: u64, phase: u32, answered: &Histogram, unanswered: u64) {
         let number = second >> self.doubled;
         let window = self.list.entry((number, phase)).or_default();
@@ -93,7 +94,7 @@ impl Windows {
         }
     }
 
-    /// Returns the samples and exceedances of `x` for each window that has samples of these phases.
+    /// Counts the samples, and those above `x`, in each window that has samples of these phases.
     #[must_use]
     pub fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<WindowCount> {
         let mut counted: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -115,11 +116,11 @@ impl Windows {
             .collect()
     }
 
-    /// Returns the variance of exceedances of `x` relative to that of independent samples, at least
-    /// 1.
+    /// Returns the variance inflation factor: the variance of exceedances of `x` relative to that
+    /// of independent samples, at least 1.
     ///
-    /// `phases` restricts the windows to some phases, because a change of load between phases is
-    /// not correlation.
+    /// `phases` selects the phases to use, because a change of load between phases must not count
+    /// as correlation.
     #[must_use]
     pub fn inflation(&self, x: u64, phases: Option<&[u32]>) -> f64 {
         let counted = self.counted(x, phases).into_iter();
@@ -129,19 +130,19 @@ impl Windows {
         inflation_of(&counted)
     }
 
-    /// Returns an inflation that is unlikely to be too small: the larger of those for the measured
-    /// quantile `x` and the bound.
+    /// Returns a variance inflation factor that is unlikely to be too small: the larger of the
+    /// factors for the measured quantile `x` and for the bound.
     ///
-    /// A slow mode may come in bursts that the quantile does not show. The measured correlation
-    /// counts twice, because a run that is quiet by chance underestimates it. This keeps false
-    /// passes of a busy queue near 1 % for runs of at least a minute.
+    /// A slow mode may come in bursts that do not show at the quantile. The excess over 1 is
+    /// counted twice, because a run that happens to be quiet underestimates the correlation. This
+    /// keeps false passes of a busy queue near 1 % for runs of at least a minute.
     #[must_use]
     pub fn conservative_inflation(&self, x: u64, bound: u64, phases: Option<&[u32]>) -> f64 {
         let seen = self.inflation(x, phases).max(self.inflation(bound, phases));
         1.0 + 2.0 * (seen - 1.0)
     }
 
-    /// Whether there are too few windows for a reliable inflation.
+    /// Returns whether there are too few windows for a reliable variance inflation factor.
     #[must_use]
     pub fn is_rough(&self) -> bool {
         self.counted(u64::MAX, None).len() < ENOUGH_WINDOWS
@@ -149,7 +150,7 @@ impl Windows {
 }
 
 /// Returns the variance of exceedances relative to that of independent samples, at least 1.
-/// `counted` contains (samples, exceedances) of consecutive windows.
+/// `counted` contains the pairs (samples, exceedances) of consecutive windows.
 #[must_use]
 pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let windows = counted.len();
@@ -159,12 +160,12 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let (n, over) = counted
         .iter()
         .fold((0.0, 0.0), |(n, over), (a, b)| (n + a, over + b));
-    // Correlation cannot be estimated if no sample or every sample exceeds the bound.
+    // If no sample or every sample exceeds the bound, correlation cannot be estimated.
     if over == 0.0 || over == n {
         return 1.0;
     }
-    // Compare with the observed share. Buckets are 0.1 % wide, and equal values would look like
-    // correlation.
+    // Compare with the observed share. Buckets are 0.1 % wide, and equal values would look
+    // correlated.
     let share = over / n;
     let d: Vec<f64> = counted.iter().map(|(n, over)| over - share * n).collect();
     let covariance = |lag: usize| {
@@ -183,18 +184,18 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let independent = share * (1.0 - share) * n / windows as f64;
     let phi = (variance / independent).max(1.0);
     if windows < ENOUGH_WINDOWS {
-        // A small number of windows underestimates correlation, so widen the excess over 1.
+        // Few windows underestimate correlation, so widen the excess over 1.
         1.0 + (phi - 1.0) * widening(windows)
     } else {
         phi
     }
 }
 
-/// Whether the quantile of each half of the run is far from the bound: at most half the bound or at
-/// least twice the bound. Drift of the samples is then not treated as correlation.
+/// Returns whether the quantile of each part of the run is far from the bound: at most half of it,
+/// or at least twice as large. If so, a drift of the samples does not count as correlation.
 ///
-/// If only a few samples may exceed the bound, all samples must be on the same side of the bound,
-/// because those few may come in bursts. Always false with fewer than two parts.
+/// If only a few samples may exceed the bound, all samples must be on the same side of it, because
+/// those few may come in bursts. Returns `false` with fewer than two parts.
 #[must_use]
 pub fn is_far(parts: &[KindTimes], q: f64, bound: u64) -> bool {
     let halves = halves(parts);
@@ -202,17 +203,17 @@ pub fn is_far(parts: &[KindTimes], q: f64, bound: u64) -> bool {
     sides.len() == 2 && sides[0].is_some() && sides[0] == sides[1]
 }
 
-/// Like [`is_far`], but for all samples together.
+/// Does the test of [`is_far`] for all samples together.
 #[must_use]
 pub fn is_far_from(samples: &KindTimes, q: f64, bound: u64) -> bool {
     side(samples, q, bound).is_some()
 }
 
-/// Whether the bound is farther from all samples than twice their spread. Drift among nearly
-/// constant times is then not treated as correlation.
+/// Returns whether the bound is farther from all samples than twice their spread. If so, a drift
+/// among nearly constant times does not count as correlation.
 ///
-/// The spread excludes half of the share beyond the quantile at each end. All samples must be on
-/// the same side of the bound.
+/// The spread ignores, at each end, half of the share of samples beyond the quantile. All samples
+/// must be on the same side of the bound.
 #[must_use]
 pub fn is_separated(samples: &KindTimes, q: f64, bound: u64) -> bool {
     const TIMES: u64 = 2;
@@ -236,8 +237,7 @@ fn none_below(samples: &KindTimes, bound: u64) -> bool {
     samples.answered.min().is_none_or(|min| min > bound)
 }
 
-/// Returns the side of the bound that all samples are on. `None` if they are not far from the
-/// bound.
+/// Returns on which side of the bound all samples are. `None` if they are not far from it.
 fn side(samples: &KindTimes, q: f64, bound: u64) -> Option<Standing> {
     const FAR: u64 = 2;
     const COMMON: f64 = 0.9;
@@ -268,8 +268,8 @@ fn halves(parts: &[KindTimes]) -> Vec<KindTimes> {
     filled.collect()
 }
 
-/// Returns the squared ratio of Student's quantile to the normal quantile, for a variance estimated
-/// from few windows.
+/// Returns the squared ratio of Student's quantile to the normal quantile. It corrects a variance
+/// that was estimated from few windows.
 fn widening(windows: usize) -> f64 {
     let freedom = (windows - 1) as f64;
     // Hill's expansion of the 97.5 % quantile, exact to 1 % from three degrees of freedom on.
@@ -283,7 +283,7 @@ fn widening(windows: usize) -> f64 {
 /// The 95 % confidence interval of a percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower bound in nanoseconds. The smallest sample if `has_low` is false.
+    /// Lower bound in nanoseconds, or the smallest sample if `has_low` is false.
     pub low_ns: u64,
     /// Whether there are enough samples for a lower bound.
     pub has_low: bool,
@@ -291,7 +291,7 @@ pub struct Interval {
     pub high_ns: Option<u64>,
     /// Effective number of independent samples.
     pub effective: f64,
-    /// Whether there were too few windows for a reliable inflation.
+    /// Whether there are too few windows for a reliable variance inflation factor.
     pub rough: bool,
 }
 
@@ -328,7 +328,7 @@ pub fn interval(
     })
 }
 
-/// Result of a percentile criterion, if decided with 99 % confidence.
+/// The result of a percentile criterion, if it is decided with 99 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// The true quantile is below the limit.
@@ -339,7 +339,8 @@ pub enum Standing {
     Open,
 }
 
-/// Decides whether the true quantile `q` is below a limit that `over` of `n` samples exceed.
+/// Decides whether the true quantile `q` is below a limit, given that `over` of `n` samples exceed
+/// the limit.
 #[must_use]
 pub fn standing(n: u64, over: u64, inflation: f64, q: f64) -> Standing {
     const DOUBT: f64 = 0.01;
@@ -354,16 +355,17 @@ pub fn standing(n: u64, over: u64, inflation: f64, q: f64) -> Standing {
     }
 }
 
-/// Returns the number of samples that decide the criterion if all of them are below the limit.
+/// Returns the number of samples that is enough to decide the criterion if all of them are below
+/// the limit.
 #[must_use]
 pub fn needed(q: f64) -> u64 {
     (0.01f64.ln() / q.ln()).ceil() as u64
 }
 
-/// Returns the range that contains the exceedance count of Binomial(n, p) except for a probability
-/// of `tail` on each side.
+/// Returns the range of the exceedance count of Binomial(n, p). The count is outside with a
+/// probability of `tail` on each side.
 ///
-/// The quantile's upper bound is the `.0`-th largest sample (0 means that there is none), and its
+/// The upper bound of the quantile is the `.0`-th largest sample (0 means that there is none). The
 /// lower bound is the `.1`-th largest.
 fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
     let (mut low, mut high) = (0.0, (n * p).ceil());
@@ -403,7 +405,7 @@ fn at_most(n: f64, p: f64, k: f64) -> f64 {
     if mean > 1000.0 && n - mean > 1000.0 {
         return normal((k + 0.5 - mean) / variance.sqrt());
     }
-    // Each term is a multiple of the previous one. Logarithms avoid underflow.
+    // Each term is a multiple of the previous term. Logarithms avoid underflow.
     let mut log_term = n * (1.0 - p).ln();
     let mut sum = log_term.exp();
     let mut i = 0.0;
@@ -415,7 +417,8 @@ fn at_most(n: f64, p: f64, k: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// Returns the normal distribution function (Abramowitz and Stegun 26.2.17), exact to 7.5e-8.
+/// Returns the cumulative distribution function of the normal distribution (Abramowitz and Stegun
+/// 26.2.17), exact to 7.5e-8.
 fn normal(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
     let series = t

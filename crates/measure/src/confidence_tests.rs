@@ -192,7 +192,8 @@ fn correlated_queue_at_the_limit_rarely_passes() {
 }
 
 /// A server with a fast mode, and a rare slow mode just above the limit. Slow responses come in
-/// bursts of mean length `burst`. Their share is exactly the allowed share, so a pass is wrong.
+/// bursts of mean length `burst`. Exactly the allowed share of responses is slow, so a pass would
+/// be wrong.
 fn rare_slow_mode(seed: u64, seconds: u64, each: u64, burst: f64) -> Run {
     let mut random = Random(seed);
     let (mut slow, share) = (false, 0.01);

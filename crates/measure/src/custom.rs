@@ -1,41 +1,42 @@
-//! Custom metrics: counters, histograms and other figures that a test's own script reports by name.
+//! Custom metrics: counters, histograms and other metrics that a test script reports by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::accumulator::Event;
 
-/// Maximum number of names. Further names are counted together as [`OTHER_NAMES`].
+/// Maximum number of metric names. Metrics with further names are counted together as
+/// [`OTHER_NAMES`].
 pub const MOST_NAMES: usize = 1000;
 
-/// Name under which names beyond [`MOST_NAMES`] are counted.
+/// Name under which all metrics beyond [`MOST_NAMES`] are counted.
 pub const OTHER_NAMES: &str = "(other names)";
 
-/// Maximum length of a name in characters. Longer names are cut.
+/// Maximum length of a metric name in characters. Longer names are cut.
 const LONGEST_NAME: usize = 200;
 
 /// Type of a custom metric. One name may be used for several types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CustomKind {
-    /// A sum of whole numbers.
+    /// Sum of whole numbers.
     Counter,
-    /// A distribution of values.
+    /// Distribution of values.
     Histogram,
-    /// A number of events, shown per second.
+    /// Number of events, shown as a rate per second.
     Rate,
-    /// A number of errors that did not end the virtual user.
+    /// Number of errors that did not end the virtual user.
     Error,
-    /// A sum of any numbers.
+    /// Sum of numbers, which may be fractional.
     Sum,
-    /// A level, with each of its values.
+    /// A level with all its recorded values.
     Gauge,
-    /// A share of events: each is 1 or 0.
+    /// Share of events with the value 1. Every event has the value 1 or 0.
     Share,
-    /// A check of a script: the share of its evaluations that were met.
+    /// A check of a script: the share of its evaluations that passed.
     Check,
 }
 
 impl CustomKind {
-    /// All types.
+    /// All types, in the order of their numbers.
     pub const ALL: [CustomKind; 8] = [
         CustomKind::Counter,
         CustomKind::Histogram,
@@ -69,14 +70,15 @@ impl CustomKind {
     }
 }
 
-/// Limits the number of different names to [`MOST_NAMES`].
+/// Limits the number of distinct metric names to [`MOST_NAMES`].
 #[derive(Debug, Default)]
 pub struct NameLimit {
     known: BTreeSet<(CustomKind, String)>,
 }
 
 impl NameLimit {
-    /// Returns the name to count under: the name itself, or [`OTHER_NAMES`] if there are too many.
+    /// Returns the name to count under: the name itself, or [`OTHER_NAMES`] if the limit is
+    /// reached.
     pub fn limited(&mut self, kind: CustomKind, name: &str) -> String {
         let key = (kind, name.to_owned());
         if self.known.contains(&key) {
@@ -94,7 +96,7 @@ impl NameLimit {
 #[derive(Debug, Default)]
 pub struct CustomRecorder {
     names: NameLimit,
-    /// Metrics of the interval, by type in the order of [`CustomKind::ALL`].
+    /// Metrics of the current interval, by type in the order of [`CustomKind::ALL`].
     interval: [BTreeMap<String, CustomMetric>; CustomKind::ALL.len()],
 }
 
@@ -130,7 +132,7 @@ impl CustomRecorder {
 
     fn change(&mut self, kind: CustomKind, name: &str, change: impl FnOnce(&mut CustomMetric)) {
         let interval = &mut self.interval[kind as usize];
-        // A name of this interval is not copied.
+        // Copy the name only if it is new in this interval.
         if let Some(known) = interval.get_mut(name) {
             return change(known);
         }
@@ -151,14 +153,14 @@ impl CustomRecorder {
     }
 }
 
-/// Custom metrics of a period.
+/// The custom metrics of a period.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CustomMetrics {
     /// Metrics by type and name.
     pub metrics: BTreeMap<(CustomKind, String), CustomMetric>,
 }
 
-/// Figures of a custom metric.
+/// The figures of one custom metric.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CustomMetric {
     /// Sum of a counter, or number of values, events or errors.
@@ -182,7 +184,7 @@ impl CustomMetrics {
         }
     }
 
-    /// Returns the metrics with other names. Metrics that get the same name are added.
+    /// Renames the metrics. Metrics that get the same name are added up.
     #[must_use]
     pub fn renamed(self, rename: impl Fn(&str) -> String) -> CustomMetrics {
         let mut renamed = CustomMetrics::default();
@@ -193,18 +195,18 @@ impl CustomMetrics {
         renamed
     }
 
-    /// Whether names were counted together because there were too many.
+    /// Returns whether metrics were counted together because there were too many names.
     #[must_use]
     pub fn has_other_names(&self) -> bool {
         self.metrics.keys().any(|(_, name)| name == OTHER_NAMES)
     }
 }
 
-/// A distribution of finite numbers in log-linear buckets, 1,024 per octave, as in the record's
-/// histograms of times. Count, sum, min and max are exact. A sum beyond the range of `f64` is the
-/// largest number of its sign.
+/// A distribution of finite numbers in log-linear buckets, 1,024 per octave, like the record's
+/// histograms of times. Count, sum, minimum and maximum are exact. A sum beyond the range of `f64`
+/// saturates.
 ///
-/// Values nearer to 0 than 2⁻³⁰ count as 0 in the buckets, and values beyond 2⁶⁰ as 2⁶⁰.
+/// In the buckets, values closer to 0 than 2⁻³⁰ count as 0, and values beyond 2⁶⁰ count as 2⁶⁰.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ValueHistogram {
     cells: BTreeMap<i32, u64>,
@@ -216,9 +218,9 @@ pub struct ValueHistogram {
 
 const LEAST: f64 = 1.0 / (1 << 30) as f64;
 const MOST: f64 = (1u64 << 60) as f64;
-/// Bits of a number's mantissa that a bucket does not distinguish.
+/// Number of mantissa bits that a bucket does not distinguish.
 const CUT_BITS: u32 = 42;
-/// Number of the bucket that begins at [`LEAST`] is 1.
+/// Offset that gives the index 1 to the bucket that begins at [`LEAST`].
 const OFFSET: i32 = (LEAST.to_bits() >> CUT_BITS) as i32 - 1;
 
 fn finite(sum: f64) -> f64 {
@@ -234,7 +236,7 @@ fn cell_of(value: f64) -> i32 {
     if value < 0.0 { -cell } else { cell }
 }
 
-/// Returns the bound of a bucket that is further from 0.
+/// Returns the bound of a bucket that is farther from 0.
 fn outer_bound(cell: i32) -> f64 {
     let bound = |cell: i32| f64::from_bits((((cell + OFFSET + 1) as u64) << CUT_BITS) - 1);
     match cell {
@@ -253,7 +255,8 @@ impl ValueHistogram {
         self.sum = finite(self.sum + value);
     }
 
-    /// Creates a histogram from its buckets and exact figures. `None` if they contradict each other.
+    /// Creates a histogram from its buckets and exact figures. Returns `None` if they contradict
+    /// each other.
     #[must_use]
     pub fn from_parts(cells: &[(i32, u64)], sum: f64, min: f64, max: f64) -> Option<Self> {
         let limit = cell_of(MOST);
@@ -290,8 +293,9 @@ impl ValueHistogram {
         self.max = if is_first { max } else { self.max.max(max) };
     }
 
-    /// Joins 2^`halvings` buckets and counts their values in the middle one. Count, sum, min and max
-    /// stay exact. A value moves by at most half the joined width: 0.8 % for 4 halvings.
+    /// Merges groups of 2^`halvings` buckets and counts their values in the middle bucket. Count,
+    /// sum, minimum and maximum stay exact. A value moves by at most half the merged width: 0.8 %
+    /// for 4 halvings.
     #[must_use]
     pub fn coarse(&self, halvings: u32) -> ValueHistogram {
         let middle = |size: i32| ((size >> halvings) << halvings) + (1 << halvings) / 2;
@@ -329,13 +333,13 @@ impl ValueHistogram {
         self.sum
     }
 
-    /// Returns the smallest value. 0 if there are none.
+    /// Returns the smallest value, or 0 if there are none.
     #[must_use]
     pub fn min(&self) -> f64 {
         self.min
     }
 
-    /// Returns the largest value. 0 if there are none.
+    /// Returns the largest value, or 0 if there are none.
     #[must_use]
     pub fn max(&self) -> f64 {
         self.max

@@ -1,4 +1,4 @@
-//! Intervals end at whole seconds of the wall clock and at the ends of phases.
+//! Interval boundaries. Intervals end at whole seconds of the wall clock and at the ends of phases.
 //!
 //! Every worker computes the same boundaries, so the i-th interval is the same period for all
 //! workers.
@@ -10,16 +10,16 @@ const SECOND: u64 = 1_000_000_000;
 pub struct Cuts {
     /// Wall clock at the start of the run, in nanoseconds since 1970.
     wall_start_ns: u64,
-    /// Ends of the phases in nanoseconds from the start of the run, ascending.
+    /// Ends of the phases, in nanoseconds from the start of the run, ascending.
     phase_ends: Vec<u64>,
-    /// Whether an arrival exactly at the end of a phase belongs to that phase. See
+    /// Whether an arrival exactly at the end of a phase belongs to that phase. Set by
     /// [`Cuts::with_arrivals_at_ends`].
     arrivals_at_ends: bool,
 }
 
 impl Cuts {
-    /// Creates the boundaries of a run from its wall-clock start in nanoseconds since 1970, and the
-    /// ends of phases in nanoseconds from the start.
+    /// Creates the boundaries of a run. `wall_start_ns` is in nanoseconds since 1970, `phase_ends`
+    /// in nanoseconds from the start of the run.
     #[must_use]
     pub fn new(wall_start_ns: u64, phase_ends: &[u64]) -> Cuts {
         Cuts {
@@ -29,8 +29,8 @@ impl Cuts {
         }
     }
 
-    /// Sets whether an arrival exactly at the end of a phase belongs to that phase or to the next
-    /// one.
+    /// Sets whether an arrival exactly at the end of a phase belongs to that phase instead of the
+    /// next one.
     #[must_use]
     pub fn with_arrivals_at_ends(self, arrivals_at_ends: bool) -> Cuts {
         Cuts {
@@ -58,11 +58,11 @@ impl Cuts {
         index.min(self.phase_ends.len().saturating_sub(1)) as u32
     }
 
-    /// Returns the phase of an intended start.
+    /// Returns the phase that an intended start belongs to.
     #[must_use]
     pub fn phase_of(&self, intended_ns: u64) -> u32 {
-        // One nanosecond earlier is another phase only if the arrival is exactly at the end of a
-        // phase.
+        // Going back one nanosecond changes the phase only if the arrival is exactly at the end of
+        // a phase.
         self.phase_at(if self.arrivals_at_ends {
             intended_ns.saturating_sub(1)
         } else {
@@ -70,7 +70,7 @@ impl Cuts {
         })
     }
 
-    /// Returns the wall clock at the given time of the run, in nanoseconds since 1970.
+    /// Converts a time of the run to the wall clock, in nanoseconds since 1970.
     #[must_use]
     pub fn wall_ns(&self, ns: u64) -> u64 {
         self.wall_start_ns + ns

@@ -1,25 +1,27 @@
 //! Histograms of nanoseconds in HdrHistogram's log-linear layout (3 significant digits, 1 ns to 1
-//! h), stored in sparse pages or, if read from a record, as a short list of filled buckets.
+//! h).
 //!
-//! Workers record into `Histogram<u32>`, and merged intervals use `Histogram<u64>`. Count, sum, min
-//! and max are exact. Values above an hour count in the last bucket, but the maximum stays exact.
+//! A histogram is stored in sparse pages, or as a short list of filled buckets if it was read from
+//! a record. Workers record into `Histogram<u32>`, and merged intervals use `Histogram<u64>`.
+//! Count, sum, minimum and maximum are exact. Values above an hour count in the last bucket, but
+//! the maximum stays exact.
 
 /// Highest value that the buckets distinguish. Higher values count in the last bucket.
 pub const MAX_VALUE: u64 = 3_600_000_000_000;
 
-/// Values below this have buckets of width 1. Each octave above has 1,024 buckets, twice as wide as
-/// those of the octave below.
+/// Values below this have buckets of width 1. Each octave above has 1,024 buckets, which are twice
+/// as wide as in the octave below.
 const SUB_BUCKETS: u64 = 2048;
 const HALF: usize = 1024;
 const CELLS_PER_PAGE: usize = 256;
 const PAGES: usize = index_of(MAX_VALUE) / CELLS_PER_PAGE + 1;
 
-/// Maximum length of a list. If the sum of two lists may be longer, it is stored in pages.
+/// Maximum number of filled buckets in a list. A larger histogram is stored in pages.
 const LONGEST_LIST: usize = 64;
 
-/// Counter of a bucket.
+/// The counter of one bucket.
 pub trait Cell: Copy + Default + Into<u64> {
-    /// Adds `n`, saturating at the type's maximum.
+    /// Adds `n`, and saturates at the type's maximum.
     fn add(&mut self, n: u64);
 }
 
@@ -38,21 +40,21 @@ impl Cell for u64 {
 /// A filled bucket of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistogramCell {
-    /// Lowest value.
+    /// Lowest value of the bucket.
     pub low: u64,
-    /// Highest value.
+    /// Highest value of the bucket.
     pub high: u64,
-    /// Number of values.
+    /// Number of values in the bucket.
     pub count: u64,
 }
 
-/// A distribution of nanoseconds.
+/// A histogram of durations in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Histogram<C: Cell = u64> {
-    /// Index of each page in `cells` plus one, or 0 if the page does not exist.
+    /// Index in `cells` of each page, plus one. 0 if the page does not exist.
     directory: [u8; PAGES],
     cells: Vec<[C; CELLS_PER_PAGE]>,
-    /// Filled buckets in ascending order. Empty if there are pages.
+    /// Filled buckets in ascending order. Empty if the histogram is stored in pages.
     list: Vec<(u16, C)>,
     count: u64,
     sum: u128,
@@ -101,7 +103,7 @@ impl<C: Cell> Histogram<C> {
         self.max = self.max.max(value);
     }
 
-    /// Adds all values of another distribution.
+    /// Adds all values of another histogram.
     pub fn add<D: Cell>(&mut self, other: &Histogram<D>) {
         if !other.list.is_empty() {
             self.add_list(&other.list);
@@ -140,9 +142,9 @@ impl<C: Cell> Histogram<C> {
         self.list = sum;
     }
 
-    /// Makes a distribution from its filled buckets, as (bucket, count) with ascending buckets. The
-    /// caller must then call [`Histogram::set_exact`]. `None` if a bucket does not exist or the
-    /// total exceeds 64 bits.
+    /// Creates a histogram from its filled buckets, as (bucket, count) pairs in ascending order.
+    /// The caller must then call [`Histogram::set_exact`]. Returns `None` if a bucket does not
+    /// exist or the total exceeds 64 bits.
     #[must_use]
     pub fn from_buckets(buckets: &[(u16, u64)]) -> Option<Histogram<C>> {
         let mut histogram = Histogram::default();
@@ -158,7 +160,8 @@ impl<C: Cell> Histogram<C> {
         (ascends && usize::from(last) <= index_of(MAX_VALUE)).then_some(histogram)
     }
 
-    /// Restores the exact figures of a distribution that was read from its buckets.
+    /// Restores the exact sum, minimum and maximum of a histogram that was created from its
+    /// buckets.
     pub fn set_exact(&mut self, sum: u128, min: u64, max: u64) {
         (self.sum, self.min, self.max) = (sum, min, max);
     }
@@ -205,15 +208,15 @@ impl<C: Cell> Histogram<C> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Returns the smallest value with at least the share `q` of all values at or below it, to the
-    /// precision of the layout. If this is the last value, returns the exact maximum. `None` if
-    /// there are no values.
+    /// Returns the quantile `q`: the smallest value for which at least the share `q` of all values
+    /// is at or below it, to the precision of the layout. Returns the exact maximum if this is the
+    /// last value, and `None` if there are no values.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         self.at_rank(rank_of(q, self.count)?)
     }
 
-    /// Returns the value with this rank, counted from 1. `None` if there are fewer values.
+    /// Returns the value with this rank, which starts at 1. `None` if there are fewer values.
     #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
         let mut below = 0;
@@ -240,7 +243,7 @@ impl<C: Cell> Histogram<C> {
         None
     }
 
-    /// Returns the number of values in buckets that are entirely above a bound.
+    /// Returns the number of values in buckets that are entirely above the bound.
     #[must_use]
     pub fn above(&self, bound: u64) -> u64 {
         let last = cell_of(bound);
@@ -259,7 +262,7 @@ impl<C: Cell> Histogram<C> {
         })
     }
 
-    /// Removes all values but keeps the memory.
+    /// Removes all values but keeps the allocated memory.
     pub fn clear(&mut self) {
         for page in &mut self.cells {
             page.fill(C::default());
@@ -316,7 +319,7 @@ pub fn rank_of(q: f64, count: u64) -> Option<u64> {
     if count == 0 {
         return None;
     }
-    // Round, because 0.99 × 100 gives 99.00000000000001 and must be rank 99.
+    // 0.99 × 100 gives 99.00000000000001, which must round to rank 99.
     let exact = q * count as f64;
     let rank = if (exact - exact.round()).abs() < 1e-6 {
         exact.round()
@@ -326,7 +329,7 @@ pub fn rank_of(q: f64, count: u64) -> Option<u64> {
     Some((rank as u64).clamp(1, count))
 }
 
-/// Returns the highest value in the same bucket.
+/// Returns the highest value that falls into the same bucket.
 #[must_use]
 pub fn highest_equivalent(value: u64) -> u64 {
     highest_of(index_of(value.min(MAX_VALUE)))

@@ -21,24 +21,24 @@ pub struct Http2Counts {
     pub resets_sent: KeyCounts<Http2Code>,
     /// GOAWAY frames received.
     pub goaways: KeyCounts<Http2Code>,
-    /// Time in which uploads waited for flow control, summed over the uploads, in nanoseconds.
+    /// Total time that uploads waited for flow control, in nanoseconds. Concurrent waits add up.
     pub upload_blocked_ns: u64,
     /// Bytes of header names and values sent, before compression.
     pub header_bytes_sent: u64,
-    /// Bytes of header blocks sent, which are compressed.
+    /// Bytes of compressed header blocks sent.
     pub block_bytes_sent: u64,
     /// Bytes of header names and values received, after decompression.
     pub header_bytes_received: u64,
-    /// Bytes of header blocks received, which are compressed.
+    /// Bytes of compressed header blocks received.
     pub block_bytes_received: u64,
-    /// Requests sent on each connection that was closed.
+    /// Distribution of the requests over the closed connections.
     pub requests: RequestSpread,
-    /// Open connections.
+    /// Number of open connections.
     pub connections: Gauge,
-    /// Open streams, including those that are granted to a request.
+    /// Number of open streams, including reserved ones.
     pub streams: Gauge,
-    /// Number of streams that both sides allow on the connection that last received SETTINGS. 0 if
-    /// none has.
+    /// Maximum number of streams on the connection that last received SETTINGS, as both sides allow
+    /// it. 0 if no connection received any.
     pub stream_limit: u64,
 }
 
@@ -85,7 +85,7 @@ impl Http2Counts {
         }
     }
 
-    /// Returns the number of connections that were closed for this cause.
+    /// Returns the number of connections that were closed for `cause`.
     #[must_use]
     pub fn closed_by(&self, cause: Http2Close) -> u64 {
         self.closed[cause as usize]
@@ -102,7 +102,7 @@ impl Http2Counts {
         }
     }
 
-    /// Returns what continues in the next interval: the levels, without samples.
+    /// Returns the counts with which the next interval starts: the levels, without samples.
     #[must_use]
     pub fn next_interval(&self) -> Http2Counts {
         let mut next = self.levels();
@@ -123,13 +123,13 @@ impl Http2Counts {
 pub enum Http2Close {
     /// The server sent GOAWAY.
     GoAway,
-    /// The server closed the connection while no request was in flight, without GOAWAY.
+    /// The server closed an idle connection without GOAWAY.
     Idle,
     /// The connection was lost with requests in flight.
     Lost,
     /// The server violated the protocol.
     Violation,
-    /// The client needed the connection no longer.
+    /// The client no longer needed the connection.
     Client,
 }
 
@@ -156,16 +156,16 @@ impl Http2Close {
     }
 }
 
-/// How evenly requests were spread over connections that were closed.
+/// How evenly requests were spread over the closed connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestSpread {
-    /// Number of connections.
+    /// Number of closed connections.
     pub connections: u64,
     /// Smallest number of requests on a connection.
     pub min: u64,
     /// Largest number of requests on a connection.
     pub max: u64,
-    /// Number of requests on all of them.
+    /// Total number of requests on the connections.
     pub sum: u64,
 }
 
@@ -181,7 +181,7 @@ impl RequestSpread {
         }
     }
 
-    /// Adds other connections.
+    /// Adds the spread of other connections.
     pub fn add(&mut self, other: RequestSpread) {
         if other.connections == 0 {
             return;
@@ -198,7 +198,7 @@ impl RequestSpread {
 }
 
 impl KeyCounts<Http2Code> {
-    /// Returns the counts by the name of the code.
+    /// Returns the counts keyed by code name.
     #[must_use]
     pub fn by_name(&self) -> BTreeMap<String, u64> {
         let counts = self.0.iter();

@@ -5,7 +5,7 @@
 /// Why an HTTP/2 request has no complete response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Http2Fault {
-    /// The server refused the stream twice, without processing it.
+    /// The server refused the stream twice, before processing the request.
     RefusedStream,
     /// The server reset the stream.
     Reset(Http2Code),
@@ -13,15 +13,15 @@ pub enum Http2Fault {
     GoAway(Http2Code),
     /// The server violated the protocol.
     Violation(Http2Violation),
-    /// HTTP/2 was required for a URL without TLS.
+    /// The plan requires HTTP/2, but the URL uses plain HTTP.
     Cleartext,
 }
 
-/// An error code of RFC 9113, section 7. All codes without a name are equal.
+/// An error code of RFC 9113, section 7. All unknown codes compare equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Http2Code(u8);
 
-/// Name and text of a fault.
+/// The name of a fault in the record, and its text for users.
 #[derive(Debug)]
 struct FaultText {
     name: &'static str,
@@ -76,19 +76,19 @@ impl Http2Code {
     /// Names of the codes by number.
     pub const NAMES: [&str; CODES.len()] = CODES;
 
-    /// Creates the code with this number on the wire.
+    /// Creates a code from its number on the wire.
     #[must_use]
     pub fn new(number: u32) -> Http2Code {
         Http2Code(number.min(CODES.len() as u32) as u8)
     }
 
-    /// Returns the name of RFC 9113. All codes without a name are `other`.
+    /// Returns the name from RFC 9113, or `other` for an unknown code.
     #[must_use]
     pub fn name(self) -> &'static str {
         CODES.get(usize::from(self.0)).copied().unwrap_or("other")
     }
 
-    /// Returns the code with this name. Unknown names are `other`.
+    /// Returns the code with this name. An unknown name gives the code `other`.
     #[must_use]
     pub fn named(name: &str) -> Http2Code {
         let known = Http2Code::all().find(|code| code.name() == name);

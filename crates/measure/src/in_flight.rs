@@ -1,5 +1,5 @@
-//! Ages of requests in flight, from counts per time slot of their start. They support decisions
-//! during a run and are not recorded.
+//! Ages of requests in flight, computed from the number of requests that started in each time slot.
+//! Stop rules and live views use the ages during a run. They are not recorded.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::{Histogram, LabelId};
 
 const SLOT_NS: u64 = 10_000_000;
 
-/// Requests in flight on one worker.
+/// Start times of the requests in flight on one worker.
 #[derive(Debug, Default)]
 pub struct InFlightAges {
     by_label: Vec<Slots>,
@@ -39,7 +39,8 @@ impl InFlightAges {
         }
     }
 
-    /// Returns the ages of requests in flight, by label. Omits labels without requests in flight.
+    /// Returns a histogram of the ages of requests in flight, by label. Labels without requests in
+    /// flight are omitted.
     #[must_use]
     pub fn ages(&self, now_ns: u64) -> Vec<(LabelId, Histogram<u64>)> {
         let labels = self.by_label.iter().enumerate();

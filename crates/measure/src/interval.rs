@@ -1,5 +1,5 @@
-//! Snapshots of workers, and the interval that they are merged into. A worker sends one snapshot
-//! per interval, and no message per request.
+//! Interval snapshots of workers, and the merged interval. A worker sends one snapshot per interval
+//! instead of a message per request.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl TimeSpan {
         TimeSpan { from_ns, to_ns }
     }
 
-    /// Returns the period from the earlier start to the later end.
+    /// Returns the period that covers both periods.
     #[must_use]
     pub fn merged(self, other: TimeSpan) -> TimeSpan {
         TimeSpan {
@@ -38,13 +38,13 @@ impl TimeSpan {
         }
     }
 
-    /// Whether this period contains all of another one.
+    /// Returns whether this period contains the whole other period.
     #[must_use]
     pub fn contains(self, other: TimeSpan) -> bool {
         self.from_ns <= other.from_ns && other.to_ns <= self.to_ns
     }
 
-    /// Whether the two periods overlap.
+    /// Returns whether the two periods overlap.
     #[must_use]
     pub fn overlaps(self, other: TimeSpan) -> bool {
         self.from_ns < other.to_ns && self.to_ns > other.from_ns
@@ -57,7 +57,7 @@ impl TimeSpan {
     }
 }
 
-/// Counts of one worker in one interval.
+/// The counts of one worker in one interval.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     /// Index of the worker.
@@ -70,17 +70,17 @@ pub struct Snapshot {
     pub phase: u32,
     /// Slots of the labels that have counts.
     pub slots: Vec<(LabelId, Slot<u32>)>,
-    /// Slots of samples whose intended start is in a different phase than the interval.
+    /// Slots of samples whose intended start is in another phase than the start of the interval.
     pub other_phases: Vec<(LabelId, u32, Slot<u32>)>,
-    /// Run-wide figures.
+    /// Run-wide counts and levels.
     pub run: RunPart,
-    /// The front end's own figures.
+    /// Figures that the front end defined itself.
     pub frontend: Tally,
     /// Metrics that the test's script reported.
     pub custom: CustomMetrics,
     /// First samples of each fault and failure.
     pub firsts: Vec<FirstSeen>,
-    /// Traced requests that joined the slowest ones of their label.
+    /// Traced requests that became one of the slowest of their label during the interval.
     pub slowest: Vec<Sample>,
     /// The first failed traced requests of the interval.
     pub failed_traces: Vec<Sample>,
@@ -92,46 +92,46 @@ pub struct Snapshot {
     pub last: bool,
 }
 
-/// Run-wide figures of an interval.
+/// Run-wide counts and levels of an interval.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunPart {
-    /// Arrivals that were due by the schedule. Workers leave this at zero.
+    /// Arrivals that were due according to the schedule. Workers leave this at zero.
     pub due: u64,
-    /// Arrivals that were started.
+    /// Arrivals that started.
     pub started: u64,
-    /// Arrivals that the plan's user limit turned away.
+    /// Arrivals that were skipped because of the plan's user limit.
     pub skipped: u64,
     /// Completed iterations that ended at an exit step.
     pub exited: u64,
-    /// Requests in flight: sampled at random times, and at the end of the interval.
+    /// Requests in flight, sampled at random times and at the end of the interval.
     pub in_flight: Gauge,
-    /// Active virtual users, sampled in the same way as `in_flight`.
+    /// Active virtual users, sampled at the same times as `in_flight`.
     pub users: Gauge,
-    /// Number of connections opened.
+    /// Connections opened.
     pub opened: u64,
-    /// Number of connections that are open at the end of the interval.
+    /// Open connections at the end of the interval.
     pub connections: u64,
-    /// Counts of HTTP/2.
+    /// HTTP/2 counts.
     pub http2: Http2Counts,
-    /// Counts of WebSocket connections.
+    /// WebSocket counts.
     pub websocket: WebSocketCounts,
-    /// Counts of Socket.IO sessions.
+    /// Socket.IO counts.
     pub socketio: SocketIoCounts,
     /// CPU time by worker, in nanoseconds.
     pub cpu_ns: Vec<u64>,
-    /// Time spent spinning for the next arrival, by worker. Included in the CPU time.
+    /// Time that each worker spent spinning until the next arrival. Included in its CPU time.
     pub spin_ns: Vec<u64>,
-    /// Time in which a worker was ready to run but waited for a CPU, by worker. 0 if the kernel
-    /// does not report it.
+    /// Time that workers were ready to run but waited for a CPU, by worker. 0 if the kernel does
+    /// not report it.
     pub waiting_ns: Vec<u64>,
-    /// Longest time by which a worker was late to poll its deadlines, in nanoseconds.
+    /// Longest delay of a worker in polling its deadlines, in nanoseconds.
     pub stall_ns: u64,
     /// Number of terminal lines dropped because the queue was full.
     pub lines_lost: u64,
     /// Time at which the last request or iteration of the interval ended, in nanoseconds from the
     /// start of the run. 0 if none ended.
     pub last_end_ns: u64,
-    /// Number of finished requests that carried a trace context.
+    /// Finished requests that carried a trace context.
     pub traced: u64,
 }
 
@@ -157,14 +157,14 @@ impl Gauge {
         self.last = level;
     }
 
-    /// Sets the level, which may exceed all samples.
+    /// Sets the current level. It may exceed the largest sample.
     pub fn set(&mut self, level: u64) {
         self.max = self.max.max(level);
         self.last = level;
     }
 
-    /// Adds another worker's gauge for the same period. Adds the maxima too, so the result is an
-    /// upper bound.
+    /// Adds another worker's gauge for the same period. The maxima are added too, so the result is
+    /// an upper bound.
     pub fn join(&mut self, other: Gauge) {
         if self.samples > 0 && other.samples > 0 {
             let mean = |g: Gauge| g.sum as f64 / g.samples as f64;
@@ -194,9 +194,9 @@ pub struct FirstSeen {
 pub struct FailureDetail {
     /// Description of the failure, on one line.
     pub detail: String,
-    /// Values that differ from the expected values, each with the expected value.
+    /// Values that differ from the expected values, each with its expected value.
     pub found: Vec<String>,
-    /// Start of the response body.
+    /// Beginning of the response body.
     pub body: Option<String>,
 }
 
@@ -218,17 +218,18 @@ pub struct Interval {
     pub span: TimeSpan,
     /// Phase at the start of the interval.
     pub phase: u32,
-    /// Slots by label and phase of the intended start. Label 0 is the sum of all request labels.
+    /// Slots by label and by the phase of the intended start. Label 0 is the sum of all request
+    /// labels.
     pub slots: BTreeMap<(LabelId, u32), Slot>,
-    /// Run-wide figures.
+    /// Run-wide counts and levels.
     pub run: RunPart,
-    /// The front end's own figures.
+    /// Figures that the front end defined itself.
     pub frontend: Tally,
     /// Metrics that the test's script reported.
     pub custom: CustomMetrics,
     /// First samples of each fault and failure.
     pub firsts: Vec<FirstSeen>,
-    /// Traced requests that joined the slowest ones of their label.
+    /// Traced requests that became one of the slowest of their label during the interval.
     pub slowest: Vec<Sample>,
     /// The first failed traced requests of the interval.
     pub failed_traces: Vec<Sample>,
@@ -240,8 +241,8 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Merges the snapshots that workers took of one interval. `is_request` selects the labels that
-    /// are summed in label 0.
+    /// Merges all workers' snapshots of one interval. `is_request` selects the labels that are
+    /// summed up in label 0.
     #[must_use]
     pub fn merge(
         snapshots: Vec<Snapshot>,

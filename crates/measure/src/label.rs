@@ -1,5 +1,5 @@
 //! Labels: names under which samples are counted. Label 0 is the sum of all requests. Label 1
-//! collects names after the first 200.
+//! collects all names after the first 200.
 
 use std::{
     collections::HashMap,
@@ -8,14 +8,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// Number of a label.
+/// Numeric ID of a label.
 pub type LabelId = u16;
-/// All requests.
+/// The label of all requests together.
 pub const ALL: LabelId = 0;
-/// Requests with names beyond [`MAX_LABELS`].
+/// The label of all requests whose names exceed [`MAX_LABELS`].
 pub const OTHER: LabelId = 1;
 const OTHER_NAME: &str = "(other)";
-/// Maximum number of labels with their own row.
+/// Maximum number of labels with a separate row.
 pub const MAX_LABELS: usize = 200;
 
 /// A name under which samples are counted.
@@ -23,7 +23,7 @@ pub const MAX_LABELS: usize = 200;
 pub struct Label {
     /// Number of the label.
     pub id: LabelId,
-    /// Class of what the label counts.
+    /// What the label counts.
     pub group: LabelGroup,
     /// HTTP method, or an empty string.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -34,7 +34,7 @@ pub struct Label {
     pub text: String,
 }
 
-/// Class of what a label counts.
+/// What a label counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelGroup {
@@ -48,9 +48,9 @@ pub enum LabelGroup {
     Mqtt,
     /// Messages on WebSocket connections.
     WebSocket,
-    /// Operations of Socket.IO sessions.
+    /// Operations in Socket.IO sessions.
     SocketIo,
-    /// Requests that a test script sent and timed itself.
+    /// Requests that a test script sent and timed by itself.
     Script,
     /// Times that a script measured.
     Custom,
@@ -59,11 +59,11 @@ pub enum LabelGroup {
 /// How a label contributes to the totals of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Requests of any protocol. The total of all requests is their sum.
+    /// Requests of any protocol. Their sum is the total of all requests.
     Request,
-    /// Iterations and transactions, which span several requests.
+    /// Iterations and transactions, which consist of several requests.
     Iteration,
-    /// Auxiliary times, which are not part of any total.
+    /// Other times, which do not count in any total.
     Aside,
 }
 
@@ -107,8 +107,8 @@ impl Default for Labels {
 }
 
 impl Labels {
-    /// Returns the number of a name. Assigns a new number on first use, or [`OTHER`] if none is
-    /// left.
+    /// Returns the ID of a name. Assigns a new ID on first use, or [`OTHER`] if the limit is
+    /// reached.
     pub fn id(&mut self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         let known = self.list[2..]
             .iter()
@@ -116,8 +116,7 @@ impl Labels {
         if let Some(label) = known {
             return label.id;
         }
-        // Only requests may be counted under OTHER, because it is part of the total of all
-        // requests.
+        // Only requests may be counted as OTHER, because it is part of the total of all requests.
         if self.list.len() >= MAX_LABELS && group.role() == Role::Request {
             self.overflowed = true;
             return OTHER;
@@ -148,14 +147,14 @@ impl Labels {
         &self.list
     }
 
-    /// Returns a remark for reports if names were merged into (other).
+    /// Returns a note for reports if names were merged into (other).
     #[must_use]
     pub fn remark(&self) -> Option<String> {
         self.overflowed.then(too_many)
     }
 }
 
-/// Returns the remark that names were merged, with the maximum number of rows.
+/// Returns the note that names were merged, with the maximum number of rows.
 #[must_use]
 pub fn too_many() -> String {
     let own = MAX_LABELS - 2;
@@ -164,8 +163,8 @@ pub fn too_many() -> String {
     )
 }
 
-/// Labels shared by all workers of a run. The lock is taken only when a worker first uses a name,
-/// never per request.
+/// The labels that all workers of a run share. A worker takes the lock only when it first uses a
+/// name, never per request.
 #[derive(Debug, Clone, Default)]
 pub struct Registry(Arc<Mutex<Labels>>);
 
@@ -176,7 +175,7 @@ impl Registry {
         Registry(Arc::new(Mutex::new(labels)))
     }
 
-    /// Returns the number of a name, see [`Labels::id`].
+    /// Returns the ID of a name, see [`Labels::id`].
     #[must_use]
     pub fn id(&self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         self.labels().id(group, method, name)
@@ -193,12 +192,12 @@ impl Registry {
     }
 }
 
-/// A worker's cache of label numbers, which avoids locking the registry.
+/// A worker's cache of label IDs, which avoids locking the registry.
 #[derive(Debug, Default)]
 pub struct LabelCache {
     registry: Registry,
     names: Vec<(LabelGroup, String, HashMap<String, LabelId>)>,
-    /// Whether the registry is full and assigns no more numbers.
+    /// Whether the registry is full, so that no new IDs are assigned.
     full: bool,
 }
 
@@ -212,7 +211,7 @@ impl LabelCache {
         }
     }
 
-    /// Returns the number of a name, and whether the name is new to this worker.
+    /// Returns the ID of a name, and whether the name is new to this worker.
     pub fn id(&mut self, group: LabelGroup, method: &str, name: &str) -> (LabelId, bool) {
         let known = self
             .names
@@ -259,11 +258,11 @@ impl LabelCache {
     }
 }
 
-/// Adds a label of another process to `known`. Returns the label's number here, and whether it is
-/// new.
+/// Adds a label of another process to `known`. Returns the ID of the label in this process, and
+/// whether the label is new.
 ///
-/// Labels with equal names share a number. If another label already uses the number, this label
-/// gets a free one.
+/// Labels with equal names share an ID. If another label already uses the ID, the added label gets
+/// a free one.
 pub fn settle(known: &mut Vec<Label>, label: &Label) -> (LabelId, bool) {
     let same = |one: &&Label| {
         one.group == label.group && one.method == label.method && one.name == label.name

@@ -1,7 +1,8 @@
-//! Measurement data: histograms, counters, outcomes, snapshots of intervals, labels, and the
-//! confidence of percentiles.
+//! Measurement data: histograms, counters, outcomes, interval snapshots, labels, and the confidence
+//! of percentiles.
 //!
-//! Pure data and arithmetic without I/O, clocks or threads. The engine supplies all times.
+//! This crate contains only data and arithmetic, without I/O, clocks or threads. The engine
+//! supplies all times.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

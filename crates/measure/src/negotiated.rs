@@ -1,8 +1,8 @@
-//! The HTTP version that a server and the client agreed on.
+//! The HTTP version that a client and a server negotiated.
 
 use serde::{Deserialize, Serialize};
 
-/// The HTTP version that was negotiated with an origin.
+/// The HTTP version that the client negotiated with an origin.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NegotiatedVersion {
     /// Scheme, host and port.
@@ -15,7 +15,7 @@ pub struct NegotiatedVersion {
 }
 
 impl NegotiatedVersion {
-    /// Creates the version of an origin that uses HTTP/2.
+    /// Creates the entry of an origin that uses HTTP/2.
     #[must_use]
     pub fn http2(origin: &str, stream_limit: Option<u32>) -> NegotiatedVersion {
         NegotiatedVersion {
@@ -25,7 +25,7 @@ impl NegotiatedVersion {
         }
     }
 
-    /// Creates the version of an origin whose server chose HTTP/1.1.
+    /// Creates the entry of an origin whose server chose HTTP/1.1.
     #[must_use]
     pub fn http1(origin: &str) -> NegotiatedVersion {
         NegotiatedVersion {
@@ -35,7 +35,7 @@ impl NegotiatedVersion {
         }
     }
 
-    /// Whether the version is HTTP/2.
+    /// Returns whether the negotiated version is HTTP/2.
     #[must_use]
     pub fn is_http2(&self) -> bool {
         self.version == "h2"

@@ -1,4 +1,4 @@
-//! Results of requests: measured times, outcome classes, and causes of failure.
+//! Request results: time kinds, outcome classes, and causes of failure.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,11 @@ pub use crate::{
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum TimeKind {
-    /// Intended start → the worker picks up the arrival, or the step after a think time. The
-    /// generator's own delay. Only for the whole run, not by label.
+    /// Intended start → the worker picks up the arrival, or the step after a think time. This delay
+    /// comes from the load generator. Measured only for the whole run, not by label.
     Lateness,
-    /// The worker picks up the request → first byte written: pool, DNS, connect, TLS. Only for the
-    /// whole run.
+    /// The worker picks up the request → first byte written: connection pool, DNS, connect, TLS.
+    /// Measured only for the whole run.
     Wait,
     /// First byte written → last byte read.
     Service,
@@ -38,12 +38,12 @@ pub enum TimeKind {
     /// MQTT: publish → delivery.
     Delivery,
     /// A random time → the worker's next poll of its connections and deadlines. Until that poll,
-    /// the worker can neither send nor read. Only for the whole run.
+    /// the worker can neither send nor read. Measured only for the whole run.
     Stall,
-    /// The script's call → the response is returned to the script.
+    /// Call in the script → response returned to the script.
     Script,
-    /// Last byte read → the response is returned to the test script, which is busy until then. Only
-    /// for the whole run.
+    /// Last byte read → response returned to the test script, which may be busy until then.
+    /// Measured only for the whole run.
     Lag,
     /// Duration of an iteration without its think times.
     Unpaused,
@@ -51,16 +51,17 @@ pub enum TimeKind {
     FirstEvent,
     /// First byte written → first event of a streamed response.
     FirstEventService,
-    /// Intended start → first event with content of a streamed response: time to first token.
+    /// Intended start → first event with content of a streamed response: the time to first token
+    /// (TTFT).
     Ttft,
     /// First byte written → first event with content of a streamed response.
     TtftService,
-    /// An event with content → the next one of the same streamed response.
+    /// Time between two consecutive events with content of a streamed response.
     Gap,
-    /// Mean time per token after the first one of a streamed response.
+    /// Mean time per token after the first token of a streamed response.
     PerToken,
-    /// HTTP/2: the part of the wait in which a request waited for a stream. Only for requests that
-    /// waited for one, and only for the whole run.
+    /// HTTP/2: the part of the wait in which a request waited for a free stream. Measured only for
+    /// requests that had to wait for one, and only for the whole run.
     StreamWait,
 }
 
@@ -130,9 +131,9 @@ impl TimeKind {
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum OutcomeClass {
-    /// The response is as expected.
+    /// The response meets all expectations.
     Ok,
-    /// There is a response, but its status, a check or a capture is wrong.
+    /// There is a response, but its status is wrong, or a check or capture failed.
     Failed,
     /// There is no complete response. The record calls this class `none`.
     #[serde(rename = "none")]
@@ -166,7 +167,7 @@ impl OutcomeClass {
     }
 }
 
-/// Classes of unanswered requests in the ledger.
+/// Class of an unanswered request in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -179,11 +180,11 @@ pub enum NoAnswer {
     Refused,
     /// The TLS handshake failed.
     Tls,
-    /// The name has no address.
+    /// The host name could not be resolved.
     Dns,
-    /// The data received is not a response.
+    /// The received data is not a valid response.
     Protocol,
-    /// The generator failed: no descriptors, no ports, or an invalid URL.
+    /// The load generator failed: no file descriptors, no local ports, or an invalid URL.
     Generator,
     /// The request was in flight when the run ended.
     Unfinished,
@@ -221,11 +222,12 @@ impl NoAnswer {
 /// Cause of a missing or incomplete response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// The head did not arrive in time, or the whole response exceeded its time limit.
+    /// The head did not arrive within its time limit, or the whole response exceeded its time
+    /// limit.
     ResponseTimeout,
-    /// No data arrived within the idle time limit.
+    /// No data arrived for the whole idle time limit.
     IdleTimeout,
-    /// The kernel gave up the connection attempt.
+    /// The connection attempt timed out in the kernel.
     ConnectTimeout,
     /// The peer reset the connection.
     Reset,
@@ -239,9 +241,9 @@ pub enum Fault {
     Refused,
     /// There is no route to the host.
     Unreachable,
-    /// The name does not exist.
+    /// The host name does not exist.
     DnsNotFound,
-    /// The resolver did not respond.
+    /// The DNS resolver did not respond.
     DnsAgain,
     /// TLS failed.
     Tls(TlsFault),
@@ -251,11 +253,11 @@ pub enum Fault {
     Http2(Http2Fault),
     /// A streamed response is incomplete.
     Stream(StreamFault),
-    /// A WebSocket operation has no result.
+    /// A WebSocket operation failed.
     WebSocket(WebSocketFault),
-    /// A Socket.IO operation has no result.
+    /// A Socket.IO operation failed.
     SocketIo(SocketIoFault),
-    /// There were more redirects than allowed.
+    /// The number of redirects exceeded the limit.
     TooManyRedirects,
     /// The content encoding is invalid.
     BadEncoding,
@@ -271,20 +273,20 @@ pub enum Fault {
     BadUrl,
     /// The response exceeds the memory budget.
     OutOfMemory,
-    /// The host of the URL is not one that the user allowed.
+    /// The user did not allow requests to the host of the URL.
     HostNotAllowed,
     /// The test file declares that this step fails. The sample contains the name of the error.
     Declared,
     /// Another socket error.
     Other,
-    /// The request was in flight when the run ended.
+    /// The request was abandoned because its virtual user was stopped.
     Unfinished,
     /// The request was given up because its user was stopped.
     Cancelled,
 }
 
-/// How a reused connection ended. Servers close idle connections. If a request is sent at that
-/// moment, neither side is at fault.
+/// How a reused connection ended before a response. Servers may close idle connections at any time,
+/// so a request that is sent at that moment is neither side's fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeptEnd {
     /// The peer reset the connection.
@@ -314,7 +316,7 @@ pub enum ProtocolFault {
     Lengths,
     /// A chunk size is invalid.
     ChunkSize,
-    /// A chunk does not end where its size says.
+    /// A chunk is longer or shorter than its size says.
     ChunkEnd,
     /// Unexpected bytes follow the response.
     Trailing,
@@ -371,7 +373,7 @@ impl Fault {
         }
     }
 
-    /// Returns the fault to report if this one occurred on a reused connection before the first
+    /// Returns the fault to report if this fault occurred on a reused connection before the first
     /// byte of the response.
     #[must_use]
     pub fn on_kept(self) -> Fault {
@@ -438,20 +440,20 @@ impl Fault {
     }
 }
 
-/// Why a request with a response failed.
+/// Why a request failed although there is a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Failure {
-    /// The status is not as expected.
+    /// The status is not an expected one.
     Status(u16),
     /// A check failed. Contains the type of the check.
     Check(&'static str),
     /// A strict capture or match failed.
     Capture,
-    /// The body is needed but cannot be decoded.
+    /// The body is needed but could not be decoded.
     Encoding,
-    /// There were more redirects than the limit allows.
+    /// The number of redirects exceeded the limit.
     RedirectLimit,
-    /// The server refused the operation. Contains the protocol's name for the reason.
+    /// The server refused the operation. Contains the name that the protocol gives to the reason.
     Refusal(&'static str),
 }
 

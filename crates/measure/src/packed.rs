@@ -1,7 +1,7 @@
-//! A compact encoding of a distribution: pairs of varints (distance from the last filled bucket,
+//! A compact encoding of a histogram: pairs of varints (distance from the last filled bucket,
 //! count), and the exact figures.
 //!
-//! [`Packed::from_histogram`] is lossless. [`Packed::coarse`] joins neighbouring buckets to limit
+//! [`Packed::from_histogram`] is lossless. [`Packed::coarse`] merges neighbouring buckets to limit
 //! the size.
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     varint::{pull, push},
 };
 
-/// A packed distribution.
+/// A packed histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Packed {
     cells: Box<[u8]>,
@@ -21,16 +21,16 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Packs a distribution without loss.
+    /// Packs a histogram without loss.
     #[must_use]
     pub fn from_histogram<C: Cell>(histogram: &Histogram<C>) -> Packed {
         Packed::coarse(histogram, 0)
     }
 
-    /// Packs a distribution at a lower resolution. Joins 2^`halvings` buckets and counts their
-    /// values in the middle one. Count, sum, min and max stay exact.
+    /// Packs a histogram at a lower resolution. Groups of 2^`halvings` buckets are merged, and
+    /// their values count in the middle bucket. Count, sum, minimum and maximum stay exact.
     ///
-    /// A value moves by at most half the joined width: 0.2 % for 2 halvings, 0.8 % for 4.
+    /// A value moves by at most half the merged width: 0.2 % for 2 halvings, 0.8 % for 4.
     #[must_use]
     pub fn coarse<C: Cell>(histogram: &Histogram<C>, halvings: u32) -> Packed {
         let mut cells = Vec::new();
@@ -87,7 +87,7 @@ impl Packed {
         above.map(|(_, n)| n).sum()
     }
 
-    /// Returns (index, count) of each filled bucket in ascending order.
+    /// Returns the (index, count) pair of each filled bucket in ascending order.
     fn indexed(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let mut rest = &self.cells[..];
         let mut next = 0;

@@ -1,24 +1,24 @@
-//! The newest second of a run, for live rates and percentiles.
+//! The most recent second of a run, for live rates and percentiles.
 //!
-//! An interval cut off by the end of a phase may be too short for a rate, so it is merged with
-//! earlier intervals.
+//! An interval that ends with a phase may be too short for a rate, so it is merged with earlier
+//! intervals.
 
 use std::collections::VecDeque;
 
 use crate::Interval;
 
-/// Minimum period to cover in nanoseconds. A shorter run is covered completely.
+/// Minimum period to cover, in nanoseconds. A shorter run is covered completely.
 pub const SPAN_NS: u64 = 1_000_000_000;
 
-/// The newest intervals that together cover at least [`SPAN_NS`].
+/// The most recent intervals that together cover at least [`SPAN_NS`].
 #[derive(Debug, Default)]
 pub struct Recent {
     intervals: VecDeque<Interval>,
 }
 
 impl Recent {
-    /// Adds an interval. Returns the newest second, merged, with the levels and the phase of the
-    /// newest interval.
+    /// Adds an interval. Returns the merged intervals of the last second, with the levels and the
+    /// phase of the newest interval.
     pub fn add(&mut self, interval: &Interval) -> Interval {
         self.intervals.push_back(figures_of(interval));
         let end = interval.span.to_ns;

@@ -1,8 +1,8 @@
 //! Records the samples of one worker in slots. At each interval boundary, the slots become a
 //! [`Snapshot`].
 //!
-//! The caller supplies the time of each event. An event at or after the next boundary first closes
-//! the interval.
+//! The caller supplies the time of each event. An event at or after the next boundary closes the
+//! current interval first.
 
 use crate::interval::TimeSpan;
 use crate::{
@@ -26,7 +26,7 @@ pub struct Recorder {
     phase: u32,
     slots: Vec<Slot<u32>>,
     other_phases: Vec<(LabelId, u32, Slot<u32>)>,
-    /// Run-wide figures of the current interval, written by the worker.
+    /// Run-wide counts and levels of the current interval, which the worker updates.
     pub run: RunPart,
     frontend: Option<Box<dyn Accumulator>>,
     custom: CustomRecorder,
@@ -86,7 +86,7 @@ impl Recorder {
         }
     }
 
-    /// Closes every interval that ends at or before this time.
+    /// Closes every interval that ends at or before `now_ns`.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         while now_ns >= self.next_cut {
@@ -100,7 +100,7 @@ impl Recorder {
         std::mem::take(&mut self.full)
     }
 
-    /// Whether there are closed snapshots.
+    /// Returns whether there are closed snapshots.
     #[must_use]
     pub fn has_full(&self) -> bool {
         !self.full.is_empty()
@@ -112,8 +112,8 @@ impl Recorder {
         self.cut(now_ns, true);
     }
 
-    /// Records that this worker starts no more arrivals, because the run was stopped or its source
-    /// ended.
+    /// Records that the worker starts no more arrivals, because the run was stopped or its arrival
+    /// source ended.
     pub fn end_arrivals(&mut self, now_ns: u64) {
         self.arrivals_end_ns.get_or_insert(now_ns);
     }
@@ -125,7 +125,7 @@ impl Recorder {
         self.arrivals_end_ns
     }
 
-    /// Records that the worker picks up a request.
+    /// Records that the worker picked up a request.
     #[inline]
     pub fn issued(&mut self, now_ns: u64, label: LabelId, intended: Intended) {
         self.advance(now_ns);
@@ -178,14 +178,14 @@ impl Recorder {
         }
     }
 
-    /// Whether this is the first failure of this type under the label. If so, the caller must call
-    /// [`Recorder::first`] with details.
+    /// Returns whether this is the first failure of this type under the label. If so, the caller
+    /// must call [`Recorder::first`] with the details.
     #[must_use]
     pub fn is_first(&self, label: LabelId, ended: RequestOutcome) -> bool {
         !matches!(ended, RequestOutcome::Ok) && !self.seen.contains(&(label, ended))
     }
 
-    /// Stores the first sample of a failure with its details.
+    /// Stores the details of the first failure of a type under a label.
     pub fn first(&mut self, sample: &Sample, reported: impl Into<FailureDetail>) {
         self.seen.push((sample.label, sample.ended));
         self.firsts.push(FirstSeen {
@@ -194,13 +194,13 @@ impl Recorder {
         });
     }
 
-    /// Records a followed redirect.
+    /// Records a redirect that was followed.
     pub fn redirected(&mut self, now_ns: u64, label: LabelId, intended: Intended) {
         self.advance(now_ns);
         self.slot(label, intended.ns()).counters.redirects += 1;
     }
 
-    /// Records a duration other than the time of a request: connect, TLS, iteration.
+    /// Records a duration that is not the time of a request: connect, TLS, iteration.
     #[inline]
     pub fn time(&mut self, now_ns: u64, sample: DurationSample) {
         self.advance(now_ns);
@@ -211,33 +211,34 @@ impl Recorder {
         );
     }
 
-    /// Records a duration that is not a request's, such as an MQTT delivery, under a label that is
-    /// not in any total.
+    /// Records a duration that does not belong to a request, such as an MQTT delivery. Its label
+    /// does not count in any total.
     #[inline]
     pub fn record_untotaled(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
         self.advance(now_ns);
         let slot = self.slot(label, intended.ns());
         slot.record(TimeKind::Response, OutcomeClass::Ok, ns);
         slot.counters.ok += 1;
-        // The schedule determines the intended start of such a duration, and it has no response.
+        // The schedule determines the intended start of this duration, and there is no response.
         slot.counters.paced += 1;
     }
 
-    /// Records bytes that were read outside any single request.
+    /// Records bytes that were read outside of any request.
     pub fn received(&mut self, now_ns: u64, label: LabelId, bytes: u64) {
         self.advance(now_ns);
         self.slot(label, now_ns).counters.bytes_in += bytes;
     }
 
-    /// Records how late the worker polled after a random time. Counts in the interval of that time
-    /// if the interval is still open.
+    /// Records how late the worker polled after a random time. The delay counts in the interval of
+    /// that time if the interval is still open.
     pub fn stall(&mut self, at_ns: u64, late_ns: u64) {
         self.advance(at_ns);
         self.slot(label::ALL, at_ns)
             .record(TimeKind::Stall, OutcomeClass::Ok, late_ns);
     }
 
-    /// Records a finished iteration under the label of its scenario, timed from its intended start.
+    /// Records a finished iteration under the label of its scenario. Its duration is measured from
+    /// its intended start.
     pub fn iteration(
         &mut self,
         now_ns: u64,
@@ -280,7 +281,7 @@ impl Recorder {
         );
     }
 
-    /// Counts custom metrics, and passes an event to the front end's accumulator, if there is one.
+    /// Counts custom metrics, and passes the event to the front end's accumulator if there is one.
     #[inline]
     pub fn frontend(&mut self, now_ns: u64, event: &Event<'_>) {
         if event.is_custom_metric() {
@@ -290,7 +291,7 @@ impl Recorder {
         self.accumulate(now_ns, event);
     }
 
-    /// Passes an event to the front end's accumulator, if there is one.
+    /// Passes the event to the front end's accumulator if there is one.
     #[inline]
     pub fn accumulate(&mut self, now_ns: u64, event: &Event<'_>) {
         if self.frontend.is_some() {
@@ -328,7 +329,7 @@ impl Recorder {
         let slots = filled
             .map(|(id, slot)| (id as LabelId, std::mem::take(slot)))
             .collect();
-        // Levels continue in the next interval, while counts restart at zero.
+        // Levels continue into the next interval, while counts restart at zero.
         let next = RunPart {
             connections: self.run.connections,
             http2: self.run.http2.next_interval(),

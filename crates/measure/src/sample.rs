@@ -1,11 +1,11 @@
-//! A sample: the times of one request, including its intended start.
+//! The times and the result of one request.
 
 use crate::{Failure, Fault, LabelId, OutcomeClass, SpanContext, Status, TimeKind};
 
-/// Time at which an action should start, in nanoseconds from the start of the run.
+/// The time at which an action should start, in nanoseconds from the start of the run.
 ///
-/// It comes from the schedule, or from the previous response plus think time. The actual start is
-/// never an intended start.
+/// It comes from the schedule, or from the end of the previous response plus think time. It never
+/// comes from the actual start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Intended {
     ns: u64,
@@ -14,7 +14,8 @@ pub struct Intended {
 }
 
 impl Intended {
-    /// Creates an intended start from the schedule, for an arrival or a paced connection.
+    /// Creates an intended start that the schedule determines, for an arrival or a paced
+    /// connection.
     #[must_use]
     pub fn scheduled(ns: u64) -> Intended {
         Intended {
@@ -24,7 +25,8 @@ impl Intended {
         }
     }
 
-    /// Creates the intended start of a later step: the previous response plus the think time.
+    /// Creates the intended start of a later step: the end of the previous response plus the think
+    /// time.
     #[must_use]
     pub fn after_previous(answer_ns: u64, think_ns: u64) -> Intended {
         Intended {
@@ -43,7 +45,7 @@ impl Intended {
         }
     }
 
-    /// Returns nanoseconds from the start of the run.
+    /// Returns the nanoseconds from the start of the run.
     #[must_use]
     pub fn ns(self) -> u64 {
         self.ns
@@ -55,14 +57,14 @@ impl Intended {
         if other.ns > self.ns { other } else { self }
     }
 
-    /// Whether the worker had to wait for this time, because it is an arrival or the end of a think
-    /// time. Otherwise the step follows a response immediately and its lateness has no meaning.
+    /// Returns whether the worker had to wait for this time: it is an arrival or the end of a think
+    /// time. Otherwise the step follows a response immediately, and lateness has no meaning.
     #[must_use]
     pub fn is_timed(self) -> bool {
         self.timed
     }
 
-    /// Whether the schedule determined this intended start.
+    /// Returns whether the schedule determined this intended start.
     #[must_use]
     pub fn is_paced(self) -> bool {
         self.paced
@@ -72,9 +74,9 @@ impl Intended {
 /// Result of a request, with details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestOutcome {
-    /// The response is as expected.
+    /// The response meets all expectations.
     Ok,
-    /// There is a response, but its status, a check or a capture is wrong.
+    /// There is a response, but its status is wrong, or a check or capture failed.
     Failed(Failure),
     /// There is no complete response.
     Unanswered(Fault),
@@ -91,7 +93,7 @@ impl RequestOutcome {
         }
     }
 
-    /// Returns the reason of the result as text: `ok`, or why the request is an error.
+    /// Returns the result as text: `ok`, or the reason of the error.
     #[must_use]
     pub fn reason(self) -> String {
         match self {
@@ -102,7 +104,7 @@ impl RequestOutcome {
     }
 }
 
-/// A duration other than the time of a request: connect, TLS, script time.
+/// A duration that is not the time of a request: connect, TLS, script time.
 #[derive(Debug, Clone, Copy)]
 pub struct DurationSample {
     /// Label under which the duration counts.
@@ -130,17 +132,18 @@ pub struct Sample {
     pub first_write_ns: Option<u64>,
     /// When the first byte of the response was read.
     pub first_read_ns: Option<u64>,
-    /// When the last byte was read, or the request was given up.
+    /// When the last byte was read, or the request was abandoned.
     pub done_ns: u64,
     /// Result of the request.
     pub ended: RequestOutcome,
-    /// Status of the response. `None` if the operation ended before it, or has none.
+    /// Status of the response. `None` if the operation ended before the status arrived, or has no
+    /// status.
     pub status: Option<Status>,
     /// Number of bytes written, including the head.
     pub bytes_out: u64,
     /// Number of bytes read on the wire, including the head.
     pub bytes_in: u64,
-    /// Context that the request carried. `None` if it was not traced.
+    /// Trace context that the request carried. `None` if the request was not traced.
     pub trace: Option<SpanContext>,
 }
 
@@ -151,8 +154,8 @@ impl Sample {
         self.started_ns.saturating_sub(self.intended.ns())
     }
 
-    /// Returns the time from when the worker picked up the request until the first byte was
-    /// written, or until the end if nothing was written.
+    /// Returns the time from the worker's pick-up of the request to the first byte written. If
+    /// nothing was written, returns the time until the end.
     #[must_use]
     pub fn wait_ns(&self) -> u64 {
         self.first_write_ns

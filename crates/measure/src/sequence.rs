@@ -1,36 +1,37 @@
 //! Counts the messages that one receiver gets from one publisher: received, missing, repeated and
 //! late.
 //!
-//! The counts are exact for any delay, unless there are too many gaps, which is reported.
+//! The counts are exact for any delay, as long as the number of gaps stays below a limit.
+//! [`Sequence::is_exact`] reports whether it did.
 
 use std::collections::VecDeque;
 
-/// Maximum number of gaps. Beyond it, the oldest gap is dropped, and messages that later fill it
-/// count as repeated.
+/// Maximum number of gaps. Beyond this number, the oldest gap is dropped, and a message that fills
+/// it later counts as repeated.
 const MAX_GAPS: usize = 4096;
 
-/// Class of a received message.
+/// The class of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// The number is higher than all earlier ones.
+    /// The message's number is higher than all earlier numbers.
     New,
-    /// The message is new but arrived after one that was sent later.
+    /// The message is new, but arrived after a message that was sent later.
     Late,
     /// The message was received before.
     Again,
 }
 
-/// Received messages of one publisher at one receiver. Small as long as they arrive in order,
-/// because a run may have many receivers.
+/// The messages that one receiver got from one publisher. Takes little memory while they arrive in
+/// order, because a run may have many receivers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sequence {
     next: u64,
     received: u64,
-    /// `None` until a message arrives out of turn.
+    /// `None` until a message arrives out of order.
     irregular: Option<Box<Irregular>>,
 }
 
-/// What deviates from the order of sending.
+/// Gaps and counts that are needed once a message arrived out of order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Irregular {
     /// Missing numbers below `next`, as ascending half-open ranges.
@@ -50,7 +51,7 @@ impl Sequence {
         }
     }
 
-    /// Counts a message by its number and classifies it.
+    /// Counts a message with the number `sequence`, and classifies it.
     #[inline]
     pub fn came(&mut self, sequence: u64) -> Arrival {
         if sequence == self.next {
@@ -103,7 +104,7 @@ impl Sequence {
         self.received
     }
 
-    /// Returns the number of messages that arrived after one that was sent later.
+    /// Returns the number of late messages: those that arrived after a message that was sent later.
     #[must_use]
     pub fn late(&self) -> u64 {
         self.irregular.as_ref().map_or(0, |of| of.late)
@@ -121,7 +122,7 @@ impl Sequence {
         self.next
     }
 
-    /// Whether the message with this number was received.
+    /// Returns whether the message with this number was received.
     #[must_use]
     pub fn contains(&self, sequence: u64) -> bool {
         let Some(Irregular { gaps, .. }) = self.irregular.as_deref() else {
@@ -131,7 +132,7 @@ impl Sequence {
         sequence < self.next && gaps.get(at).is_none_or(|(from, _)| sequence < *from)
     }
 
-    /// Returns the number of missing messages if `sent` messages were sent.
+    /// Returns the number of missing messages, if `sent` messages were sent.
     #[must_use]
     pub fn missing(&self, sent: u64) -> u64 {
         let within: u64 = self.gaps().map(|(from, to)| to - from).sum();
@@ -139,14 +140,14 @@ impl Sequence {
         within + given_up + sent.saturating_sub(self.next)
     }
 
-    /// Returns the missing ranges below the highest received number, as half-open ranges.
+    /// Returns the missing numbers below the highest received number, as half-open ranges.
     pub fn gaps(&self) -> impl Iterator<Item = (u64, u64)> {
         let gaps = self.irregular.as_ref().map(|of| of.gaps.iter().copied());
         gaps.into_iter().flatten()
     }
 
-    /// Whether the counts are exact. False if there were too many gaps, because late messages may
-    /// then have counted as repeated.
+    /// Returns whether the counts are exact. If there were too many gaps, late messages may have
+    /// counted as repeated.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.irregular.as_ref().is_none_or(|of| of.given_up == 0)

@@ -1,11 +1,11 @@
-//! Counts of one label in one interval: counters, and a histogram per type of time and outcome.
+//! Counts of one label in one interval: counters, and one histogram per time kind and outcome.
 
 use crate::{
     Failure, Fault, Histogram, NoAnswer, OutcomeClass, Status, TimeKind, histogram::Cell,
     stream::StreamCounts,
 };
 
-/// Counters of one label.
+/// The counters of one label.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Number of requests that the worker picked up.
@@ -16,9 +16,9 @@ pub struct Counters {
     pub failed: u64,
     /// Number of requests without a complete response, by class.
     pub unanswered: [u64; NoAnswer::ALL.len()],
-    /// Number of requests whose intended start the schedule determined.
+    /// Number of requests whose intended start came from the schedule.
     pub paced: u64,
-    /// Number of followed redirects. They do not count as requests.
+    /// Number of redirects that were followed. They do not count as requests.
     pub redirects: u64,
     /// Number of responses by status.
     pub codes: KeyCounts<Status>,
@@ -32,7 +32,8 @@ pub struct Counters {
     pub bytes_in: u64,
     /// Counts of streamed responses.
     pub stream: StreamCounts,
-    /// Number of requests within the bounds of a goodput, by the goodput's index.
+    /// Number of requests within the bounds of a goodput definition, by the index of the
+    /// definition.
     pub good: KeyCounts<u16>,
 }
 
@@ -76,7 +77,8 @@ impl Counters {
     }
 }
 
-/// Counts of a few distinct values. A list suffices, because there are rarely more than three.
+/// The counts of a few distinct values. A list is fast enough, because there are rarely more than
+/// three.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyCounts<T>(pub Vec<(T, u64)>);
 
@@ -132,13 +134,13 @@ impl<C: Cell> Slot<C> {
         self.histogram_mut(kind, outcome).record(ns);
     }
 
-    /// Returns the histogram for a time kind and an outcome, and creates it on first use.
+    /// Returns the histogram of a time kind and an outcome. It is created on first use.
     #[inline]
     pub fn histogram_mut(&mut self, kind: TimeKind, outcome: OutcomeClass) -> &mut Histogram<C> {
         self.times[position(kind, outcome)].get_or_insert_default()
     }
 
-    /// Returns the histogram of a type of time and an outcome. `None` if nothing was recorded.
+    /// Returns the histogram of a time kind and an outcome. `None` if nothing was recorded.
     #[must_use]
     pub fn histogram(&self, kind: TimeKind, outcome: OutcomeClass) -> Option<&Histogram<C>> {
         self.times[position(kind, outcome)]
@@ -155,7 +157,7 @@ impl<C: Cell> Slot<C> {
         })
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether the slot is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counters == Counters::default() && self.histograms().next().is_none()

@@ -4,24 +4,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::is_zero;
 
-/// Why a Socket.IO operation has no result.
+/// Why a Socket.IO operation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SocketIoFault {
-    /// The server's answer is not the beginning of a session.
+    /// The server's response does not open a session.
     BadHandshake,
-    /// The server sent something that is not a packet.
+    /// The server sent data that is not a packet.
     BadPacket,
     /// The server refused the namespace.
     Refused,
     /// The server refused a polling request.
     PollRefused,
-    /// The server ended the session, or removed the user from the namespace.
+    /// The server closed the session, or disconnected the user from the namespace.
     Disconnected,
-    /// The session was lost with its connection.
+    /// The connection of the session was lost.
     Lost,
-    /// The server's pings stopped.
+    /// The server stopped sending pings.
     PingTimeout,
-    /// The step needs a session and a joined namespace, and one is missing.
+    /// The step needs an open session and a joined namespace.
     NotConnected,
 }
 
@@ -71,7 +71,7 @@ impl SocketIoFault {
     }
 }
 
-/// Counts of Socket.IO sessions in one interval. A record leaves out those that are 0.
+/// Counts of Socket.IO sessions in one interval. A record omits counts that are 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SocketIoCounts {
@@ -81,22 +81,22 @@ pub struct SocketIoCounts {
     /// Sessions and namespaces that the server refused.
     #[serde(skip_serializing_if = "is_zero")]
     pub refused: u64,
-    /// Sessions that moved from polling to a WebSocket.
+    /// Sessions upgraded from polling to a WebSocket.
     #[serde(skip_serializing_if = "is_zero")]
     pub upgraded: u64,
-    /// Sessions that should have moved to a WebSocket, and stayed on polling.
+    /// Sessions that failed to upgrade to a WebSocket and continued with polling.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_upgraded: u64,
-    /// Sessions that this side closed.
+    /// Sessions that the client closed.
     #[serde(skip_serializing_if = "is_zero")]
     pub closed_here: u64,
-    /// Sessions that the server ended.
+    /// Sessions that the server closed.
     #[serde(skip_serializing_if = "is_zero")]
     pub closed_by_server: u64,
-    /// Sessions lost with their connection, or because the server violated the protocol.
+    /// Sessions whose connection was lost, or whose server violated the protocol.
     #[serde(skip_serializing_if = "is_zero")]
     pub lost: u64,
-    /// Sessions given up because the server's pings stopped.
+    /// Sessions closed because the server stopped sending pings.
     #[serde(skip_serializing_if = "is_zero")]
     pub ping_timeouts: u64,
     /// Events sent.
@@ -108,16 +108,16 @@ pub struct SocketIoCounts {
     /// Acknowledgements received.
     #[serde(skip_serializing_if = "is_zero")]
     pub acknowledged: u64,
-    /// Received events and acknowledgements for which no step waited.
+    /// Received events and acknowledgements that no step waited for.
     #[serde(skip_serializing_if = "is_zero")]
     pub unclaimed: u64,
-    /// Pings of servers, which were answered.
+    /// Pings received from servers and answered.
     #[serde(skip_serializing_if = "is_zero")]
     pub pings: u64,
-    /// Polling requests, which receive or send.
+    /// Polling requests, for sending or for receiving.
     #[serde(skip_serializing_if = "is_zero")]
     pub polls: u64,
-    /// Polling requests with another status than 200.
+    /// Polling requests with a status other than 200.
     #[serde(skip_serializing_if = "is_zero")]
     pub refused_polls: u64,
     /// Open sessions at the end of the interval.
@@ -132,7 +132,7 @@ impl SocketIoCounts {
         self.add_counts(other);
     }
 
-    /// Adds the counts of a later interval, whose level replaces this one.
+    /// Adds the counts of a later interval. Its level replaces the current one.
     pub fn add(&mut self, later: &SocketIoCounts) {
         self.open = later.open;
         self.add_counts(later);
@@ -156,7 +156,7 @@ impl SocketIoCounts {
         self.refused_polls += other.refused_polls;
     }
 
-    /// Returns the level without the counts.
+    /// Returns a copy with the level, and without the counts.
     #[must_use]
     pub fn level(&self) -> SocketIoCounts {
         SocketIoCounts {
@@ -165,7 +165,7 @@ impl SocketIoCounts {
         }
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == SocketIoCounts::default()

@@ -1,4 +1,4 @@
-//! Status with which a server answered, in the terms of its protocol.
+//! The status that a server returned, as the protocol defines it.
 
 use std::{fmt, str::FromStr};
 
@@ -7,8 +7,8 @@ use serde::{
     de::{Error, Visitor},
 };
 
-/// The status of a response. Its text is the code, after the name of the protocol unless that is
-/// HTTP: `200`, `websocket:1011`.
+/// The status of a response. It is displayed as the code, after the name of the protocol unless
+/// that is HTTP: `200`, `websocket:1011`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
     /// HTTP status code.
@@ -31,7 +31,7 @@ impl Status {
         }
     }
 
-    /// Whether the protocol can have such a code.
+    /// Returns whether the protocol allows this code.
     #[must_use]
     pub fn is_possible(self) -> bool {
         match self {
@@ -69,7 +69,7 @@ impl FromStr for Status {
     }
 }
 
-/// An HTTP status is a number, any other one its text.
+/// Serializes an HTTP status as a number, and any other status as text.
 impl Serialize for Status {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -10,17 +10,17 @@ use crate::{
 /// Why a streamed response is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StreamFault {
-    /// The response ended without the end mark of its format.
+    /// The response ended without the end marker of its format.
     NoEndMark,
     /// The connection was lost after the first event.
     Lost,
     /// The server reported an error in an event.
     ErrorEvent,
-    /// An event is not JSON, although the format requires that.
+    /// An event is not valid JSON, although the format requires JSON.
     Malformed,
     /// A line or an event is too long.
     TooLong,
-    /// No event arrived within the limit between two events.
+    /// The time limit between two events expired.
     Idle,
     /// The response is compressed, so the times of its events are unknown.
     Encoded,
@@ -67,38 +67,39 @@ impl StreamFault {
     }
 }
 
-/// Counts of streamed responses. A record leaves out those that are 0.
+/// Counts of streamed responses. A record omits counts that are 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StreamCounts {
-    /// Finished requests whose response should be a stream.
+    /// Finished requests for which the plan expects a streamed response.
     #[serde(skip_serializing_if = "is_zero")]
     pub requests: u64,
-    /// Those whose stream was complete.
+    /// Finished requests whose stream was complete.
     #[serde(skip_serializing_if = "is_zero")]
     pub complete: u64,
-    /// Complete streams in which the server reported the number of output tokens.
+    /// Complete streams for which the server reported the number of output tokens.
     #[serde(skip_serializing_if = "is_zero")]
     pub reporting: u64,
-    /// Output tokens that servers reported.
+    /// Number of output tokens that servers reported.
     #[serde(skip_serializing_if = "is_zero")]
     pub tokens: u64,
-    /// Events with content of the other finished streams, which count instead of tokens.
+    /// Events with content in streams without a reported number of tokens. They count instead of
+    /// tokens.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreported_chunks: u64,
-    /// Events, without pings.
+    /// Events except pings.
     #[serde(skip_serializing_if = "is_zero")]
     pub events: u64,
     /// Events with content.
     #[serde(skip_serializing_if = "is_zero")]
     pub chunks: u64,
-    /// Events with content that arrived alone in a read.
+    /// Events with content that were the only one in a read.
     #[serde(skip_serializing_if = "is_zero")]
     pub alone: u64,
 }
 
 impl StreamCounts {
-    /// Number of members.
+    /// Number of fields.
     pub const LEN: usize = 8;
 
     /// Adds other counts.
@@ -109,13 +110,13 @@ impl StreamCounts {
         }
     }
 
-    /// Returns the members in order.
+    /// Returns the fields in order.
     #[must_use]
     pub fn numbers(mut self) -> [u64; Self::LEN] {
         self.members().map(|member| *member)
     }
 
-    /// Creates counts from their members in order.
+    /// Creates counts from the fields in order.
     #[must_use]
     pub fn from_numbers(numbers: [u64; Self::LEN]) -> StreamCounts {
         let mut counts = StreamCounts::default();
@@ -138,34 +139,35 @@ impl StreamCounts {
         ]
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == StreamCounts::default()
     }
 
-    /// Returns the number of output tokens: as reported, otherwise the events with content.
+    /// Returns the number of output tokens: the reported ones, and the events with content of
+    /// streams that reported none.
     #[must_use]
     pub fn all_tokens(&self) -> u64 {
         self.tokens + self.unreported_chunks
     }
 }
 
-/// What one read of a streamed response contained.
+/// The events in one read of a streamed response.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StreamRead {
-    /// Number of events, without pings.
+    /// Number of events except pings.
     pub events: u64,
-    /// Number of events with content that an earlier part of the same read contained.
+    /// Number of events with content that came earlier in the same read.
     pub chunks_before: u64,
-    /// Number of events with content. They arrived together, so there is no time between them.
+    /// Number of events with content. They arrived together, so no time between them was measured.
     pub chunks: u64,
-    /// Time since the previous event with content in nanoseconds. `None` for the first one.
+    /// Time since the previous event with content, in nanoseconds. `None` for the first event.
     pub gap_ns: Option<u64>,
 }
 
-/// A finished request whose response should be a stream. Times are in nanoseconds from the start of
-/// the run.
+/// A finished request for which the plan expects a streamed response. Times are in nanoseconds from
+/// the start of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamSample {
     /// Label of the request.
@@ -186,12 +188,13 @@ pub struct StreamSample {
     pub ended: RequestOutcome,
     /// Number of events with content.
     pub chunks: u64,
-    /// Number of output tokens that the server reported.
+    /// Number of output tokens, if the server reported it.
     pub tokens: Option<u64>,
 }
 
 impl StreamSample {
-    /// Whether the stream is complete. A failed request may be, for example if a check failed.
+    /// Returns whether the stream is complete. It may be complete although the request failed, for
+    /// example because of a check.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         !matches!(self.ended, RequestOutcome::Unanswered(_)) && self.first_event_ns.is_some()
@@ -209,7 +212,8 @@ impl StreamSample {
         self.first_token_ns.map(|ns| self.since_intended(ns))
     }
 
-    /// Returns the mean time per token after the first one. `None` with fewer than two tokens.
+    /// Returns the mean time per token after the first token. `None` if there are fewer than two
+    /// tokens.
     #[must_use]
     pub fn per_token(&self) -> Option<u64> {
         let after_first = self.tokens.unwrap_or(self.chunks).checked_sub(1)?;
@@ -223,7 +227,7 @@ impl StreamSample {
 }
 
 impl Recorder {
-    /// Records a read that completed events of a streamed response.
+    /// Records one read that contained complete events of a streamed response.
     pub fn stream_read(
         &mut self,
         now_ns: u64,
@@ -238,7 +242,7 @@ impl Recorder {
         counts.chunks += read.chunks;
         match (read.chunks_before, read.chunks) {
             (0, 1) => counts.alone += 1,
-            // The one before was counted, but another one came with it.
+            // The previous event counted as alone, but another event came in the same read.
             (1, 1..) => counts.alone = counts.alone.saturating_sub(1),
             _ => {}
         }
@@ -254,7 +258,7 @@ impl Recorder {
         }
     }
 
-    /// Records the end of a streamed response. Times of an incomplete one rank above all others.
+    /// Records the end of a streamed response. Times of an incomplete stream rank above all others.
     pub fn stream(&mut self, sample: &StreamSample) {
         self.advance(sample.done_ns);
         let waited = sample.since_intended(sample.done_ns);
@@ -309,7 +313,7 @@ impl Recorder {
         }
     }
 
-    /// Counts a request that succeeded within all bounds of the goodput with this index.
+    /// Counts a request that met all bounds of the goodput definition with this index.
     pub fn good(&mut self, now_ns: u64, label: LabelId, intended: Intended, index: u16) {
         self.advance(now_ns);
         self.slot(label, intended.ns())

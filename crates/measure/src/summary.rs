@@ -8,23 +8,23 @@ use crate::{Histogram, OutcomeClass, Slot, TimeKind, histogram};
 pub enum Quantile {
     /// There are no values.
     Empty,
-    /// The value in nanoseconds.
+    /// The quantile in nanoseconds.
     Ns(u64),
-    /// The rank is among unanswered requests. Contains a lower bound in nanoseconds.
+    /// The quantile falls on an unanswered request. Contains a lower bound in nanoseconds.
     NoAnswer(u64),
 }
 
-/// Answered and unanswered values of one type of time.
+/// Histograms of one time kind, for answered and unanswered requests.
 #[derive(Debug, Clone, Default)]
 pub struct KindTimes {
     /// Durations of requests with a complete response.
     pub answered: Histogram,
-    /// Durations after which unanswered requests were given up.
+    /// Durations after which unanswered requests ended.
     pub unanswered: Histogram,
 }
 
 impl KindTimes {
-    /// Returns the times of one type in a slot.
+    /// Returns the times of one kind in a slot.
     #[must_use]
     pub fn from_slot(slot: &Slot, kind: TimeKind) -> KindTimes {
         let mut times = KindTimes::default();
@@ -39,7 +39,7 @@ impl KindTimes {
         times
     }
 
-    /// Returns the number of values, answered or not.
+    /// Returns the number of answered and unanswered requests.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.answered.count() + self.unanswered.count()
@@ -57,7 +57,7 @@ impl KindTimes {
         }
     }
 
-    /// Returns a lower bound of the value with this rank, which is among the unanswered requests.
+    /// Returns a lower bound of the value with this rank, which belongs to an unanswered request.
     #[must_use]
     pub fn least_at(&self, rank: u64) -> u64 {
         let mut all = self.answered.clone();
@@ -65,7 +65,7 @@ impl KindTimes {
         all.at_rank(rank).unwrap_or(0)
     }
 
-    /// Returns the largest value. It is unknown if any response is missing.
+    /// Returns the largest value, or only a lower bound if any request is unanswered.
     #[must_use]
     pub fn max(&self) -> Quantile {
         self.quantile(1.0)

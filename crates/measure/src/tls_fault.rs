@@ -12,7 +12,7 @@ pub enum TlsFault {
     NotYetValid,
     WrongName,
     BadCertificate,
-    /// The peer responded without TLS, because the port expects plain text.
+    /// The peer responded in plain text, because the port does not use TLS.
     Plain,
     Version,
     Incompatible,
@@ -27,7 +27,7 @@ pub enum TlsFault {
     Other,
 }
 
-/// Alerts of RFC 8446 and RFC 5246 that have no separate [`TlsFault`].
+/// Alerts of RFC 8446 and RFC 5246 without a specific [`TlsFault`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(
     missing_docs,

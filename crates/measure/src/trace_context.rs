@@ -4,23 +4,23 @@ use std::{fmt, num::NonZeroU64};
 
 use crate::{LabelId, Sample};
 
-/// Number of traced requests that are kept of each label.
+/// Number of traced requests to keep for each label.
 pub const KEPT: usize = 20;
-/// Number of failed traced requests that are kept of each interval of a worker.
+/// Number of failed traced requests to keep per interval and worker.
 pub const FAILED: usize = 20;
 
-/// Trace and span under which a service may have recorded a request. Displays as the value of the
+/// The trace and span IDs under which a service may record a request. Displayed as the value of the
 /// header `traceparent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanContext {
     trace: [u64; 2],
     span: NonZeroU64,
-    /// Whether the service is asked to record the request.
+    /// Whether the client asks the service to record the request.
     is_sampled: bool,
 }
 
 impl SpanContext {
-    /// Creates a context. Ids of zero are invalid, so zeros are replaced by 1.
+    /// Creates a context. IDs of zero are invalid and are replaced by 1.
     #[must_use]
     pub fn new(trace: [u64; 2], span: u64) -> SpanContext {
         SpanContext {
@@ -30,20 +30,20 @@ impl SpanContext {
         }
     }
 
-    /// Returns the id of the trace as bytes.
+    /// Returns the trace ID as bytes.
     #[must_use]
     pub fn trace_bytes(&self) -> [u8; 16] {
         let id = u128::from(self.trace[0]) << 64 | u128::from(self.trace[1]);
         id.to_be_bytes()
     }
 
-    /// Returns the id of the request's span as bytes.
+    /// Returns the span ID of the request as bytes.
     #[must_use]
     pub fn span_bytes(&self) -> [u8; 8] {
         self.span.get().to_be_bytes()
     }
 
-    /// Sets whether the service is asked to record the request. Otherwise it decides.
+    /// Sets whether the client asks the service to record the request. If not, the service decides.
     #[must_use]
     pub fn sampled(self, is_sampled: bool) -> SpanContext {
         SpanContext { is_sampled, ..self }
@@ -53,19 +53,19 @@ impl SpanContext {
         if self.is_sampled { "01" } else { "00" }
     }
 
-    /// Returns the id of the trace: 32 hexadecimal digits.
+    /// Returns the trace ID as 32 hexadecimal digits.
     #[must_use]
     pub fn trace_id(&self) -> String {
         format!("{:016x}{:016x}", self.trace[0], self.trace[1])
     }
 
-    /// Returns the id of the request's span: 16 hexadecimal digits.
+    /// Returns the span ID of the request as 16 hexadecimal digits.
     #[must_use]
     pub fn span_id(&self) -> String {
         format!("{:016x}", self.span)
     }
 
-    /// Appends the header line of the request.
+    /// Appends the request's `traceparent` header line.
     pub fn write_header(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(b"traceparent: 00-");
         for id in self.trace {
@@ -93,21 +93,21 @@ fn write_hex(bytes: &mut Vec<u8>, id: u64) {
     }
 }
 
-/// The traced requests with the longest response times of each label, since the start of the run.
+/// The slowest traced requests of each label since the start of the run, by response time.
 ///
-/// [`SlowestRequests::take`] returns only those that have joined since the last call. A run without
-/// traced requests allocates nothing.
+/// [`SlowestRequests::take`] returns only the requests that were added since the last call. A run
+/// without traced requests allocates no memory here.
 #[derive(Debug, Default)]
 pub struct SlowestRequests {
     by_label: Vec<Vec<SlowRequest>>,
-    /// Labels with requests that were not taken yet.
+    /// Labels with requests that [`SlowestRequests::take`] has not returned yet.
     changed: Vec<LabelId>,
 }
 
 #[derive(Debug)]
 struct SlowRequest {
     response_ns: u64,
-    /// The request. `None` if it was taken.
+    /// The request. `None` after it was returned by [`SlowestRequests::take`].
     sample: Option<Sample>,
 }
 
@@ -137,9 +137,9 @@ impl SlowestRequests {
         }
     }
 
-    /// Takes at most this number of the requests that joined since the last call and are still
-    /// among the slowest: first the slowest of each label, then the second slowest, and so on. The
-    /// others stay for the next call.
+    /// Returns at most `most` requests that were added since the last call and are still among the
+    /// slowest. The slowest request of each label comes first, then the second slowest, and so on.
+    /// The remaining requests stay for the next call.
     pub fn take(&mut self, most: usize) -> Vec<Sample> {
         let mut ranked = Vec::new();
         for label in &self.changed {

@@ -9,7 +9,7 @@ pub fn push(bytes: &mut Vec<u8>, mut n: u64) {
     bytes.push(n as u8);
 }
 
-/// Removes the first number and returns it. Returns `None` if the bytes end within the number.
+/// Removes and returns the first number. Returns `None` if the bytes end within the number.
 pub fn pull(bytes: &mut &[u8]) -> Option<u64> {
     let (mut n, mut shift) = (0u64, 0);
     loop {

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::is_zero;
 
-/// Why a WebSocket operation has no result.
+/// Why a WebSocket operation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WebSocketFault {
-    /// The server answered the upgrade with 101, but violated its rules.
+    /// The server answered the upgrade with 101, but violated the rules of the handshake.
     BadUpgrade,
     /// The server sent invalid frames.
     BadFrame,
@@ -17,13 +17,13 @@ pub enum WebSocketFault {
     TooLarge,
     /// A text is not UTF-8.
     BadText,
-    /// The server closed the connection with the code of a normal end.
+    /// The server closed the connection with a close code for a normal end.
     Closed,
-    /// The server closed the connection with the code of an error.
+    /// The server closed the connection with a close code for an error.
     ClosedWithError,
     /// The connection ended without a close frame.
     Lost,
-    /// The step needs a connection, and none is open.
+    /// The step needs an open connection.
     NotConnected,
 }
 
@@ -71,21 +71,21 @@ impl WebSocketFault {
     }
 }
 
-/// Counts of WebSocket connections in one interval. A record leaves out those that are 0.
+/// Counts of WebSocket connections in one interval. A record omits counts that are 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WebSocketCounts {
     /// Connections opened.
     #[serde(skip_serializing_if = "is_zero")]
     pub opened: u64,
-    /// Upgrades that the server refused, or answered against the rules.
+    /// Upgrades that the server refused, or answered with an invalid handshake.
     #[serde(skip_serializing_if = "is_zero")]
     pub refused: u64,
-    /// Connections that this side closed.
+    /// Connections that the client closed.
     #[serde(skip_serializing_if = "is_zero")]
     pub closed_here: u64,
-    /// Connections that ended without a close frame of the server, or because it violated the
-    /// protocol, or for lack of memory.
+    /// Connections that ended without a close frame from the server, because of a protocol
+    /// violation, or for lack of memory.
     #[serde(skip_serializing_if = "is_zero")]
     pub lost: u64,
     /// Messages sent.
@@ -94,22 +94,22 @@ pub struct WebSocketCounts {
     /// Messages received.
     #[serde(skip_serializing_if = "is_zero")]
     pub received: u64,
-    /// Received messages for which no step waited.
+    /// Received messages that no step waited for.
     #[serde(skip_serializing_if = "is_zero")]
     pub unclaimed: u64,
-    /// Pings of servers, which were answered.
+    /// Pings received from servers and answered.
     #[serde(skip_serializing_if = "is_zero")]
     pub pings: u64,
-    /// Bytes of frames sent, with their heads.
+    /// Bytes of frames sent, including frame headers.
     #[serde(skip_serializing_if = "is_zero")]
     pub bytes_sent: u64,
-    /// Bytes of frames received, with their heads.
+    /// Bytes of frames received, including frame headers.
     #[serde(skip_serializing_if = "is_zero")]
     pub bytes_received: u64,
     /// Open connections at the end of the interval.
     #[serde(skip_serializing_if = "is_zero")]
     pub open: u64,
-    /// Connections that servers closed, by close code.
+    /// Number of connections that servers closed, by close code.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub closed_by_server: BTreeMap<u16, u64>,
 }
@@ -121,7 +121,7 @@ impl WebSocketCounts {
         self.add_counts(other);
     }
 
-    /// Adds the counts of a later interval, whose level replaces this one.
+    /// Adds the counts of a later interval. Its level replaces the current one.
     pub fn add(&mut self, later: &WebSocketCounts) {
         self.open = later.open;
         self.add_counts(later);
@@ -143,7 +143,7 @@ impl WebSocketCounts {
         }
     }
 
-    /// Returns the level without the counts.
+    /// Returns a copy with the level, and without the counts.
     #[must_use]
     pub fn level(&self) -> WebSocketCounts {
         WebSocketCounts {
@@ -152,7 +152,7 @@ impl WebSocketCounts {
         }
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == WebSocketCounts::default()

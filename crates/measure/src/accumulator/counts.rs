@@ -1,11 +1,11 @@
-//! Exact counts of whole numbers, for front ends whose figures need a counter for each microsecond.
+//! Exact counts of whole numbers, for front ends that need one counter per microsecond.
 //!
-//! [`Cells`] counts during the run. [`ValueCounts`] is transferred, merged and stored.
+//! [`Cells`] counts during the run. [`ValueCounts`] is the form that is sent, merged and stored.
 
 const PAGE: usize = 4096;
 
-/// A dense array of counters, divided into pages. A page is allocated on first use and stays
-/// allocated when its counts are taken.
+/// A dense array of counters, divided into pages. A page is allocated on first use, and
+/// [`Cells::take`] keeps it allocated.
 #[derive(Debug, Default)]
 pub struct Cells {
     pages: Vec<Option<Box<[u32; PAGE]>>>,
@@ -26,7 +26,7 @@ impl Cells {
         self.count += 1;
     }
 
-    /// Returns the total number of values.
+    /// Returns the total number of counted values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
@@ -56,7 +56,8 @@ pub struct ValueCounts {
 }
 
 impl ValueCounts {
-    /// Creates counts from pairs in any order, adding the counts of equal values.
+    /// Creates counts from (value, count) pairs in any order. The counts of equal values are added
+    /// up.
     #[must_use]
     pub fn from_pairs(mut pairs: Vec<(u64, u64)>) -> ValueCounts {
         pairs.sort_unstable();
@@ -70,7 +71,7 @@ impl ValueCounts {
         ValueCounts { pairs }
     }
 
-    /// Returns pairs of value and count, in ascending order of values.
+    /// Returns (value, count) pairs in ascending order of values.
     #[must_use]
     pub fn pairs(&self) -> &[(u64, u64)] {
         &self.pairs

@@ -1,9 +1,9 @@
-//! Events of virtual users, requests and responses that drivers report to an accumulator. The
-//! accumulator decides which events it counts, and under which names.
+//! Events that drivers report to an accumulator: virtual users, requests, responses and messages.
+//! The accumulator decides which events it counts, and under which names.
 
 use crate::{Fault, custom::CustomKind};
 
-/// An event that a driver reports.
+/// An event that a driver reports to an accumulator.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub enum Event<'a> {
@@ -15,26 +15,26 @@ pub enum Event<'a> {
     UserCompleted { session_ns: u64 },
     /// An error ended a virtual user.
     UserFailed {
-        /// The error.
+        /// Cause of the error.
         reason: Reason<'a>,
-        /// Number of the request step that failed. `None` if no request failed.
+        /// Index of the request step that failed. `None` if no request failed.
         step: Option<u32>,
     },
-    /// A request, or the next hop of a redirect, was handed to the network.
+    /// A request, or the next hop of a redirect, was queued for sending.
     RequestSent,
     /// The head of a response has arrived completely.
     Head {
-        /// Number of the request step.
+        /// Index of the request step.
         step: u32,
-        /// HTTP status.
+        /// HTTP status code.
         status: u16,
         /// Wall clock when the request was fully sent, in nanoseconds since 1970.
         sent_wall_ns: u64,
         /// Whether this is the final response, not a redirect that is followed.
         last: bool,
-        /// Name that a hook gave to the request, if it differs from the step's name.
+        /// Name that a hook assigned to the request, if it differs from the step's name.
         called: Option<&'a str>,
-        /// Total duration that the server reported, in milliseconds.
+        /// Processing time that the server reported, in milliseconds.
         server_ms: Option<f64>,
     },
     /// The body of a response has arrived completely.
@@ -51,36 +51,35 @@ pub enum Event<'a> {
     },
     /// A message was sent on a WebSocket connection.
     MessageSent,
-    /// A message was received on a WebSocket connection, and a step waited for it.
+    /// A WebSocket message arrived that a step was waiting for.
     MessageReceived,
-    /// A step begins to emit an event in a Socket.IO session.
+    /// A step starts to emit an event in a Socket.IO session.
     Emit,
-    /// A step that waited for events has those that it waited for, or its time limit expired after
-    /// others.
+    /// A step received the events it was waiting for, or timed out after receiving some events.
     EventsReceived { ns: u64 },
-    /// A step that emitted an event is complete.
+    /// A step that emitted an event has completed.
     EmitCompleted { ns: u64 },
-    /// A custom metric from a hook. Only the accumulator of the same front end interprets it.
+    /// A custom metric from a hook. Only the front end that defined the metric can interpret it.
     Custom { name: &'a str, value: u64 },
-    /// A script counted something.
+    /// A script incremented a counter.
     Count { name: &'a str, n: u64 },
-    /// A script measured something.
+    /// A script recorded a value.
     Value { name: &'a str, value: f64 },
-    /// A script reported a value of a metric of another type, whose events have values.
+    /// A script recorded a value of a metric type that none of the other variants covers.
     Observed {
         kind: CustomKind,
         name: &'a str,
         value: f64,
     },
-    /// A script reported one event of a rate.
+    /// A script reported one event of a rate metric.
     Rate { name: &'a str },
     /// An error that does not end the virtual user.
     Remark { name: &'a str },
     /// A worker of the batch driver starts.
     Begin,
-    /// The batch driver has read a complete response.
+    /// The batch driver read a complete response.
     Answer {
-        /// HTTP status.
+        /// HTTP status code.
         status: u16,
         /// Number of bytes read, including the head.
         bytes: u64,
@@ -98,7 +97,7 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Whether a script reported the event, so that it counts as a custom metric.
+    /// Returns whether a script reported the event, so that it counts as a custom metric.
     #[inline]
     #[must_use]
     pub fn is_custom_metric(&self) -> bool {
@@ -137,12 +136,12 @@ pub struct Opening {
     pub tls_ns: Option<u64>,
 }
 
-/// Why a virtual user ended early.
+/// Why a virtual user ended before completing its scenario.
 #[derive(Debug, Clone, Copy)]
 pub enum Reason<'a> {
     /// The response is missing or incomplete.
     Fault(Fault),
-    /// An operation on a WebSocket connection or in a Socket.IO session has no result.
+    /// A WebSocket or Socket.IO operation failed.
     WebSocket(Fault),
     /// The server refused a WebSocket connection or a Socket.IO session with this HTTP status.
     Refused(u16),
@@ -166,12 +165,12 @@ impl Reason<'_> {
     }
 }
 
-/// Owned version of [`Reason`].
+/// An owned version of [`Reason`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptReason {
     /// The response is missing or incomplete.
     Fault(Fault),
-    /// An operation on a WebSocket connection or in a Socket.IO session has no result.
+    /// A WebSocket or Socket.IO operation failed.
     WebSocket(Fault),
     /// The server refused a WebSocket connection or a Socket.IO session with this HTTP status.
     Refused(u16),

@@ -1,7 +1,7 @@
-//! Figures that a front end defines itself. Its accumulator receives the run's events and returns a
+//! Metrics that a front end defines itself. Its accumulator receives the run's events and returns a
 //! [`Tally`] for each interval. Tallies can be merged.
 //!
-//! Only the front end interprets the names in a tally. Native figures never depend on them.
+//! Only the front end interprets the names in a tally. Loadline's own metrics never depend on them.
 
 mod counts;
 mod event;
@@ -15,35 +15,36 @@ pub use event::{Event, KeptReason, Loss, Opening, Reason};
 pub use named_counts::NamedCounts;
 pub use sketch::Sketch;
 
-/// Counts events. Each worker has its own accumulator.
+/// Turns the events of one worker into named figures.
 pub trait Accumulator: Send {
     /// Receives an event. `wall_ns` is the wall clock in nanoseconds since 1970.
     fn event(&mut self, wall_ns: u64, event: &Event<'_>);
     /// Returns the figures counted since the last call.
     fn take(&mut self) -> Tally;
-    /// Returns the last figures of a run.
+    /// Returns the figures counted since the last [`Accumulator::take`], at the end of the run.
     fn finish(&mut self) -> Tally {
         self.take()
     }
 }
 
-/// Named figures of an accumulator, which can be merged.
+/// The named figures that an accumulator returns. Tallies of several workers or intervals can be
+/// merged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tally {
-    /// Merged by addition.
+    /// Figures that merge by addition.
     pub counters: BTreeMap<String, u64>,
-    /// Merged by keeping the minimum.
+    /// Figures that merge by keeping the minimum.
     pub firsts: BTreeMap<String, u64>,
-    /// Merged by keeping the maximum.
+    /// Figures that merge by keeping the maximum.
     pub lasts: BTreeMap<String, u64>,
-    /// Merged by adding the buckets.
+    /// Figures that merge by adding the buckets.
     pub sketches: BTreeMap<String, Sketch>,
-    /// Merged by adding the counts of each value.
+    /// Figures that merge by adding the counts of each value.
     pub counts: BTreeMap<String, ValueCounts>,
 }
 
 impl Tally {
-    /// Whether the tally has no figures.
+    /// Returns whether the tally has no figures.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counters.is_empty()

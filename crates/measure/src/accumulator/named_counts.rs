@@ -1,4 +1,4 @@
-//! Counts that a driver reports by name.
+//! Sums up the custom metrics that a driver reports by name.
 
 use super::{Accumulator, Event, Tally};
 

@@ -1,12 +1,12 @@
 //! A sketch of a distribution with bounded relative error (DDSketch with accuracy 0.01), for front
-//! ends whose figures come from such a sketch.
+//! ends that compute their percentiles with DDSketch.
 //!
-//! Bucket bounds grow by the ratio 1.01/0.99. Zeros are counted separately. Min, max and mean are
-//! exact.
+//! The ratio of consecutive bucket bounds is 1.01/0.99. Zeros are counted separately. Minimum,
+//! maximum and mean are exact.
 
 use std::collections::BTreeMap;
 
-/// A mergeable sketch of a distribution.
+/// A mergeable sketch of a distribution, see the [module documentation](self).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sketch {
     /// Counts by bucket. Bucket `k` represents `gamma^k * 2 / (1 + gamma)`.
@@ -66,15 +66,17 @@ impl Sketch {
         self.zeros + self.keys.values().sum::<u64>()
     }
 
-    /// Returns the mean. 0 if there are no values.
+    /// Returns the mean, or 0 if there are no values.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let n = self.count();
         if n == 0 { 0.0 } else { self.sum / n as f64 }
     }
 
-    /// Returns the quantile: the first bucket whose cumulative count exceeds `q (n - 1)`, with
-    /// zeros first. 0 if there are no values.
+    /// Returns the quantile `q`, or 0 if there are no values.
+    ///
+    /// It is the representative value of the first bucket whose cumulative count exceeds `q (n -
+    /// 1)`. Zeros come first.
     #[must_use]
     pub fn quantile(&self, q: f64) -> f64 {
         let n = self.count();
