@@ -1,18 +1,18 @@
-//! The purpose of a test in its owner's words, for reports. It does not affect any figure.
+//! The purpose of a test in its owner's words, which reports show. It does not affect any result.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a string is a valid tag, which needs no quotes in a YAML list.
+/// Returns whether a string is a valid tag, which needs no quotes in a YAML list.
 #[must_use]
 pub fn is_tag(text: &str) -> bool {
     let is_fine = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';
     !text.is_empty() && text.chars().all(is_fine)
 }
 
-/// The purpose of a test, and who and what is involved.
+/// The purpose of a test, its owner and its environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// Question that the test answers.
+    /// Question that the test should answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
     /// Person to contact.

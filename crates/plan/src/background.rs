@@ -1,5 +1,5 @@
-//! Background work: MQTT clients on the timeline of a plan's scenarios, with their connection
-//! settings, publication times and validation. [`mqtt`](crate::mqtt) contains their actions.
+//! Background work: MQTT clients that run during the scenarios, with their connection settings,
+//! publication times and validation. [`mqtt`](crate::mqtt) describes what the clients do.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::{
 /// MQTT clients that run alongside the scenarios.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BackgroundMqtt {
-    /// Actions of the clients.
+    /// The client groups and what they do.
     pub mqtt: Mqtt,
     /// Whether the clients verify certificates.
     pub verify_tls: bool,
@@ -31,24 +31,24 @@ impl BackgroundMqtt {
             ..Http::default()
         };
         http.route.resolve.clone_from(&of_plan.route.resolve);
-        // Do not offer ALPN to MQTT servers, because it is for HTTP.
+        // Do not offer ALPN to MQTT servers, because the offered protocols are HTTP versions.
         http.tls.no_alpn = true;
         http
     }
 }
 
-/// Times at which the clients of a group publish.
+/// The times at which the clients of a group publish.
 #[derive(Debug, Clone)]
 pub struct Publications {
-    /// Schedule of the group from the start, as if it were the load of a run.
+    /// Schedule of the messages from the start of the run, as if they were the load of a run.
     pub schedule: Schedule,
     /// Number of arrivals to drop because they are due before the clients are connected.
     pub before: u64,
 }
 
 impl Publications {
-    /// Creates the publications of a load, from when the clients are connected until the run's load
-    /// ends.
+    /// Creates the publication times of a load, from the time at which the clients are connected
+    /// (`ready_ns`) to the end of the run's load.
     #[must_use]
     pub fn new(load: &Load, seed: u64, ready_ns: u64, end_ns: u64) -> Publications {
         let schedule = Schedule::new(load, seed).until(end_ns);
@@ -66,7 +66,8 @@ impl Publications {
 }
 
 impl Plan {
-    /// Returns the load of each group, in order. An entry is `None` if its group does not publish.
+    /// Returns the message load of each group, in order. An entry is `None` if its group does not
+    /// publish.
     #[must_use]
     pub fn background_loads(&self) -> Vec<Option<Load>> {
         let groups = self

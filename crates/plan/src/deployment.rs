@@ -1,5 +1,5 @@
-//! Scaling from the tested service to the target service, by the number of instances and by other
-//! load.
+//! Extrapolation from the tested service to the target service, by the number of instances and
+//! their background load.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Deployment {
     /// Number of instances.
     pub instances: u32,
-    /// Share of each instance that other load uses, at least 0 and below 1.
+    /// Share of each instance that background load uses, at least 0 and below 1.
     pub background: f64,
 }
 
-/// Deployments of the tested and of the target service.
+/// The deployments of the tested and the target service.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
     /// Deployment of the tested service.
@@ -22,7 +22,7 @@ pub struct Scaling {
 }
 
 impl Deployment {
-    /// Returns the capacity available for the load, in instances.
+    /// Returns the capacity that remains for the load, in instances.
     #[must_use]
     pub fn left(self) -> f64 {
         f64::from(self.instances) * (1.0 - self.background)
@@ -30,14 +30,15 @@ impl Deployment {
 }
 
 impl Scaling {
-    /// Returns the factor for the load if each instance handles an equal part.
+    /// Returns the factor between the tested and the target load, if each instance handles an equal
+    /// part.
     #[must_use]
     pub fn times(self) -> f64 {
         self.target.left() / self.tested.left()
     }
 
     /// Returns how far the extrapolation reaches: the factor of the load or of the number of
-    /// instances, whichever is larger. Other load grows with the instances too.
+    /// instances, whichever is larger. Background load grows with the instances too.
     #[must_use]
     pub fn reach(self) -> f64 {
         let instances = f64::from(self.target.instances) / f64::from(self.tested.instances);
@@ -62,7 +63,8 @@ mod tests {
 
     #[test]
     fn factor_is_ratio_of_available_instances() {
-        // The target has 16 × 65 % = 10.4 instances, compared with 6 × 95 % = 5.7.
+        // The target has 16 × 65 % = 10.4 available instances, and the tested service has 6 × 95 %
+        // = 5.7.
         let grown = scaling(instances(6, 0.05), instances(16, 0.35));
         assert!((grown.times() - 10.4 / 5.7).abs() < 1e-12);
         assert!((grown.reach() - 16.0 / 6.0).abs() < 1e-12);

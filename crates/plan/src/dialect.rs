@@ -1,4 +1,4 @@
-//! What the HTTP client of another tool does in its own way: how it encodes and reads headers, and
+//! Rules by which the HTTP client of another tool differs: how it encodes and reads headers, and
 //! how it names errors. A front end chooses the dialect of its plans.
 
 use std::io::ErrorKind;
@@ -6,17 +6,18 @@ use std::io::ErrorKind;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Rules of an HTTP client. The default is Loadline's own.
+/// The rules of an HTTP client. The default is Loadline's own behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Dialect {
-    /// Whether header values are sent as Latin-1 and other characters are rejected. Otherwise
+    /// Whether header values are sent as Latin-1, and other characters are rejected. Otherwise
     /// header values are sent as UTF-8.
     pub latin1: bool,
-    /// Response headers whose first value counts, in lower case. Repeated values of other headers
-    /// are joined.
+    /// Response headers of which only the first value is used, in lower case. Repeated values of
+    /// other headers are joined.
     #[serde(skip)]
     pub single_headers: &'static [&'static str],
-    /// Names of errors. Other errors are described in words.
+    /// Names under which errors are counted. Errors without a name here are counted under a
+    /// description.
     #[serde(skip)]
     pub error_names: &'static [(UnsendableReason, &'static str)],
 }
@@ -30,7 +31,8 @@ pub enum UnsendableReason {
     Scheme,
     /// A header value contains an invalid character.
     Header,
-    /// A file of the body cannot be read. `Other` stands for all kinds that a dialect does not list.
+    /// A file for the body cannot be read. `Other` stands for all error kinds without a name in the
+    /// dialect.
     File(ErrorKind),
 }
 
@@ -52,8 +54,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the text of a response header: repeated values are joined, or only the first is
-    /// kept. `None` if the response does not have it.
+    /// Returns the value of a response header: the joined values, or only the first one, depending
+    /// on the header. `None` if the response does not have the header.
     #[must_use]
     pub fn header_text(&self, headers: &[(String, String)], name: &str) -> Option<String> {
         let mut values = values(headers, name);
@@ -64,7 +66,8 @@ impl Dialect {
         Some(values.fold(first, |all, value| format!("{all}, {value}")))
     }
 
-    /// Returns a response header as its text, or a list of `set-cookie`, which cannot be joined.
+    /// Returns the value of a response header. For `set-cookie`, whose values cannot be joined,
+    /// returns a list.
     #[must_use]
     pub fn header_value(&self, headers: &[(String, String)], name: &str) -> Option<Value> {
         if name.eq_ignore_ascii_case("set-cookie") {
@@ -74,7 +77,7 @@ impl Dialect {
         self.header_text(headers, name).map(Value::String)
     }
 
-    /// Returns all response headers, each as [`Dialect::header_value`] does.
+    /// Returns all response headers, with the values of [`Dialect::header_value`].
     #[must_use]
     pub fn all_headers(&self, headers: &[(String, String)]) -> Map<String, Value> {
         let mut all = Map::new();
@@ -88,7 +91,7 @@ impl Dialect {
         all
     }
 
-    /// Whether only the first value of this header counts.
+    /// Returns whether only the first value of this header is used.
     #[must_use]
     pub fn is_single(&self, header: &str) -> bool {
         let mut single = self.single_headers.iter();
@@ -96,19 +99,19 @@ impl Dialect {
     }
 }
 
-/// Which bodies a client accepts instead of failing.
+/// How many bodies a client accepts for a request. A request with more bodies fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyRule {
-    /// Any.
+    /// Any number.
     Any,
-    /// One body, and none with HEAD.
+    /// One body, or none with HEAD.
     NoneWithHead,
-    /// One body, and none with GET and HEAD.
+    /// One body, or none with GET and HEAD.
     NoneWithGet,
 }
 
 impl BodyRule {
-    /// Whether the client fails for this number of bodies.
+    /// Returns whether a request with this number of bodies fails.
     #[must_use]
     pub fn refuses(self, method: &str, bodies: usize) -> bool {
         match (self, method) {
@@ -119,13 +122,13 @@ impl BodyRule {
     }
 }
 
-/// An error that a request step always has.
+/// An error with which a request step always fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct DeclaredError {
     /// Name under which the error is counted.
     pub name: String,
-    /// Whether the HTTP client reports it, which then belongs to the step.
+    /// Whether the HTTP client reports the error, so that the error belongs to the step.
     #[serde(skip)]
     pub is_of_client: bool,
 }

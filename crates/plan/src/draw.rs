@@ -1,8 +1,9 @@
-//! Draws the scenario of each arrival by weight. A draw depends only on (seed, arrival number).
+//! Random choice of each arrival's scenario by weight. The choice depends only on (seed, arrival
+//! number).
 
 use crate::rng::{Purpose, Rng};
 
-/// Draws scenarios by weight.
+/// Chooses scenarios at random, by weight.
 #[derive(Debug, Clone)]
 pub struct Draw {
     seed: u64,
@@ -11,7 +12,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// Creates a draw from the weights of the scenarios, in plan order.
+    /// Creates the random choice from the weights of the scenarios, in plan order.
     #[must_use]
     pub fn new(seed: u64, weights: impl IntoIterator<Item = u32>) -> Draw {
         let weights: Vec<u64> = weights.into_iter().map(u64::from).collect();
@@ -22,7 +23,7 @@ impl Draw {
         }
     }
 
-    /// Returns the index of the scenario for an arrival.
+    /// Returns the index of the scenario that the arrival runs.
     #[must_use]
     pub fn index(&self, number: u64) -> usize {
         if self.weights.len() < 2 {
@@ -38,7 +39,7 @@ impl Draw {
         0
     }
 
-    /// Returns how many of the first `arrivals` each scenario gets.
+    /// Returns, for each scenario, how many of the first `arrivals` arrivals run it.
     #[must_use]
     pub fn counts(&self, arrivals: u64) -> Vec<u64> {
         if self.weights.len() < 2 {

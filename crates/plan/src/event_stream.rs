@@ -1,36 +1,36 @@
-//! How a request step reads a response that arrives as a stream of events.
+//! Settings for reading a response that arrives as a stream of events.
 
 use serde::{Serialize, Serializer};
 
-/// How a request step reads a streamed response.
+/// Settings with which a request step reads a streamed response.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventStream {
     /// Format of the events.
     pub format: StreamFormat,
-    /// JSON path of the content in an event. `None` means that each event is content. Only for the
-    /// general formats.
+    /// JSON path of the content in an event. `None` means that each event is content. Used only by
+    /// the general formats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// Data of the event that ends the stream. `None` means that the response ends it. Only for the
-    /// general formats.
+    /// Data of the event that ends the stream. `None` means that the stream ends with the response.
+    /// Used only by the general formats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// JSON path of the number of output tokens in an event. Only for the general formats.
+    /// JSON path of the number of output tokens in an event. Used only by the general formats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<String>,
-    /// Longest time between two events in nanoseconds. `None` means no limit.
+    /// Maximum time between two events in nanoseconds. `None` means no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_ns: Option<u64>,
-    /// When the client ends the stream without a failure.
+    /// Point at which the client stops reading the stream. Stopping is not a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<StreamUntil>,
-    /// Longest duration of the response in nanoseconds, instead of the plan's time limit.
+    /// Maximum duration of the response in nanoseconds, which replaces the plan's time limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_time_ns: Option<u64>,
 }
 
 impl EventStream {
-    /// Creates a stream of this format without limits of its own.
+    /// Creates settings for this format, without limits.
     #[must_use]
     pub fn new(format: StreamFormat) -> EventStream {
         EventStream {
@@ -50,13 +50,13 @@ impl EventStream {
 pub enum StreamFormat {
     /// Server-sent events.
     Sse,
-    /// Lines, for example of JSON.
+    /// One event per line, for example JSON lines.
     Lines,
-    /// OpenAI's completions and chat completions.
+    /// OpenAI completions and chat completions.
     OpenAi,
-    /// Anthropic's messages.
+    /// Anthropic messages.
     Anthropic,
-    /// Ollama's generate and chat.
+    /// Ollama generate and chat.
     Ollama,
 }
 
@@ -90,13 +90,14 @@ impl StreamFormat {
             .find(|format| format.name() == name)
     }
 
-    /// Whether the format says where content, end mark and numbers of tokens are.
+    /// Returns whether the format defines the location of the content, the end marker and the token
+    /// counts.
     #[must_use]
     pub fn is_of_model_api(self) -> bool {
         !matches!(self, StreamFormat::Sse | StreamFormat::Lines)
     }
 
-    /// Whether the events are server-sent events.
+    /// Returns whether the events are server-sent events.
     #[must_use]
     pub fn is_sse(self) -> bool {
         !matches!(self, StreamFormat::Lines | StreamFormat::Ollama)
@@ -109,11 +110,11 @@ impl Serialize for StreamFormat {
     }
 }
 
-/// When the client ends a stream.
+/// Condition on which the client stops reading a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamUntil {
-    /// This time after the request was sent, in nanoseconds.
+    /// When this time has passed since the request was sent, in nanoseconds.
     TimeNs(u64),
     /// After this number of events.
     Events(u64),

@@ -1,12 +1,12 @@
-//! Data that a front end attaches to a request step for its own hook. It is serialized with the
-//! plan. Only the front end interprets it.
+//! Data that a front end attaches to a request step for its own hook. The data is serialized with
+//! the plan. Only the front end interprets it.
 
 use std::{any::Any, fmt, sync::Arc};
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// A front end's data for one step. Copies of a plan share it.
+/// A front end's data for one step. Copies of a plan share the data.
 #[derive(Clone)]
 pub struct Extension {
     data: Arc<dyn Any + Send + Sync>,

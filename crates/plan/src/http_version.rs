@@ -1,18 +1,18 @@
-//! Which HTTP version is used for which origin.
+//! Choice of the HTTP version for each origin.
 
 use serde::{Serialize, Serializer};
 
-/// How the HTTP version of a connection is chosen.
+/// How a connection chooses its HTTP version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HttpVersion {
     /// HTTP/1.1.
     #[default]
     Http1,
-    /// HTTP/2 over TLS. The server must choose it (ALPN).
+    /// HTTP/2 over TLS, which the server must accept by ALPN.
     Http2,
-    /// HTTP/2 without negotiation on plain connections. Over TLS like [`HttpVersion::Http2`].
+    /// HTTP/2 without negotiation on connections without TLS. Like [`HttpVersion::Http2`] with TLS.
     Http2PriorKnowledge,
-    /// Over TLS, the server chooses HTTP/2 or HTTP/1.1. HTTP/1.1 without TLS.
+    /// HTTP/2 or HTTP/1.1 over TLS, as the server chooses. HTTP/1.1 without TLS.
     Auto,
 }
 
@@ -55,20 +55,21 @@ impl Serialize for HttpVersion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamSpread {
-    /// All connections are opened, and a request uses the one with the fewest streams.
+    /// The client opens all connections, and sends each request on the connection with the fewest
+    /// streams.
     #[default]
     Even,
-    /// A request uses the first connection with a free stream, as browsers do.
+    /// The client sends each request on the first connection with a free stream, as browsers do.
     Fill,
 }
 
-/// HTTP versions by origin, and the limits of HTTP/2.
+/// HTTP versions by origin, and limits for HTTP/2.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HttpVersions {
-    /// Version of all origins that [`HttpVersions::by_origin`] does not contain.
+    /// Version for all origins that [`HttpVersions::by_origin`] does not contain.
     #[serde(rename = "version", skip_serializing_if = "is_default")]
     pub usual: HttpVersion,
-    /// Versions of single origins, such as `https://api.example.org`.
+    /// Versions for individual origins, such as `https://api.example.org`.
     #[serde(rename = "versions", skip_serializing_if = "Vec::is_empty")]
     pub by_origin: Vec<(String, HttpVersion)>,
     /// Maximum number of concurrent requests on an HTTP/2 connection. The server's limit applies
@@ -78,7 +79,7 @@ pub struct HttpVersions {
     /// Receive window of HTTP/2 connections and streams, in bytes.
     #[serde(skip_serializing_if = "is_usual_window")]
     pub window: u32,
-    /// Which HTTP/2 connection the next request uses.
+    /// How the client selects the connection for the next request.
     #[serde(skip_serializing_if = "is_even")]
     pub spread: StreamSpread,
 }
@@ -138,7 +139,7 @@ impl HttpVersions {
             .map_or(self.usual, |(_, version)| *version)
     }
 
-    /// Whether every connection uses HTTP/1.1.
+    /// Returns whether all connections use HTTP/1.1.
     #[must_use]
     pub fn are_http1(&self) -> bool {
         let mut versions = self.by_origin.iter().map(|(_, version)| *version);

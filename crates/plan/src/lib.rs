@@ -1,8 +1,8 @@
 //! The plan of a run: load, scenarios, steps, criteria, stop rules, units, and the arithmetic of
 //! the schedule.
 //!
-//! Contains only plain data and pure functions. `formats` creates plans from files, and `engine`
-//! runs them.
+//! The crate contains only plain data and pure functions. `formats` creates plans from files, and
+//! `engine` runs them.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -75,48 +75,48 @@ pub use volume::{LoadLevel, Volume};
 pub use work::Work;
 pub use workload::{SEVERAL_IN_ONE_PROCESS, Workload, seed_of_workload};
 
-/// Complete description of a run, independent of its source format.
+/// The complete description of a run, independent of its source format.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
-    /// Name for titles: the file name, or the URL.
+    /// Name of the plan in titles: the file name or the URL.
     pub name: String,
     /// Purpose of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<about::About>,
-    /// Reader that created this plan.
+    /// Format from which the plan was read.
     pub format: Format,
-    /// Base URL. Request URLs that start with `/` are appended to it as text.
+    /// Base URL. It is prepended as text to request URLs that start with `/`.
     pub target: Raw,
-    /// Arrivals or number of virtual users.
+    /// The load: arrivals, or a number of virtual users.
     pub load: Load,
-    /// A closed load ends when this number of iterations has started and ended. `None` means no
-    /// limit.
+    /// Maximum number of iterations of a closed load. The load ends when this many iterations have
+    /// finished. `None` means no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u64>,
     /// Maximum duration of the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_duration_ns: Option<u64>,
-    /// Work of the virtual users, such as scenarios.
+    /// What the virtual users do, such as running scenarios.
     #[serde(flatten)]
     pub work: Work,
-    /// Clients that run during the load at their own pace.
+    /// MQTT clients that run during the load at their own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundMqtt>,
-    /// WebSocket clients that receive what the scenarios publish.
+    /// WebSocket clients that receive the messages that scenarios publish.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<Listen>,
     /// Script whose functions the scenarios call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptFile>,
-    /// Steps that run once before the load, without being measured.
+    /// Unmeasured steps that run once before the load.
     pub setup: Option<Scenario>,
-    /// Steps that run once after everything else, without being measured.
+    /// Unmeasured steps that run once after the load.
     pub teardown: Option<Scenario>,
     /// Variables captured by `setup`. They are defaults for every virtual user. They are not saved,
     /// because they may contain secrets.
     #[serde(skip)]
     pub setup_vars: serde_json::Map<String, serde_json::Value>,
-    /// Initial variables of every virtual user, in the order in which they are set.
+    /// Initial variables of every virtual user, in the order of assignment.
     pub variables: Vec<(String, Variable)>,
     /// Tables of variable values. Each virtual user gets one row of each table.
     pub payloads: Vec<Payload>,
@@ -124,20 +124,21 @@ pub struct Plan {
     pub http: Http,
     /// What counts as a failure, and which failures end an iteration.
     pub rules: FailureRules,
-    /// Criteria that are evaluated once at the end.
+    /// Criteria that are evaluated at the end of the run.
     pub criteria: Vec<Criterion>,
-    /// Criteria that this run does not evaluate (`--once`). They are still validated.
+    /// Criteria that this run does not evaluate, because it runs a single iteration (`--once`).
+    /// They are still validated.
     #[serde(skip)]
     pub unjudged_criteria: Vec<Criterion>,
     /// Stop rules that are evaluated during the run.
     pub stop: Vec<StopRule>,
-    /// The user's assumptions about responses, used only for the load profile.
+    /// The user's assumptions about responses. Only the load profile uses them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumed: Option<profile::Assumed>,
-    /// When the run ends, if it is a probe of a search. Probes are not part of the history.
+    /// When the run ends, if it is a probe of a search. The history omits probes.
     #[serde(skip)]
     pub probing: Option<Probing>,
-    /// Whether a run that lost a node exits as not measurable.
+    /// Whether a run that lost a node exits with the code for "not measurable".
     #[serde(skip)]
     pub strict: bool,
     /// Whether a run without criteria passes even if all requests failed.
@@ -146,32 +147,35 @@ pub struct Plan {
     /// Server metrics sampled during the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<server::MetricSource>,
-    /// Whether the load stops increasing while most requests fail, even without stop rules.
+    /// Whether Loadline stops increasing the load while most requests fail, even without stop
+    /// rules.
     pub guard: bool,
-    /// Whether the record omits excerpts of responses, even for first failures.
+    /// Whether the record omits excerpts of responses, even for the first failures.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub omit_excerpts: bool,
-    /// Settings of the front end in its own format, needed to print the run's output again.
+    /// Settings of the front end in its own format, which it needs to print the results of a
+    /// recorded run again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub frontend_settings: serde_json::Value,
-    /// Remarks of the reader, kept in the record and shown in every report.
+    /// Notes of the plan reader. The record contains them, and every report shows them.
     pub notes: Vec<Note>,
     /// Files that the plan was read from.
     pub files: Vec<String>,
     /// Other files that the plan depends on: tables, bodies, certificates.
     #[serde(skip)]
     pub dependencies: Vec<String>,
-    /// Additional hosts that the test may load.
+    /// Additional hosts that the user allows the test to load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
-    /// Secret values found by the reader, which must never be shown.
+    /// Secret values that the reader found. They must never be shown.
     #[serde(skip)]
     pub secrets: Vec<String>,
-    /// Names that the user declared secret, so that their values are hidden.
+    /// Names whose values the user declared secret.
     #[serde(skip)]
     pub secret_names: Vec<String>,
-    /// Variables that contain secrets, by the first part of their path. They have a secret name,
-    /// were captured from one, or are passed to a secret field.
+    /// Variables that contain secrets, by the first part of their path. A variable is secret
+    /// because of its name, because it was captured from a secret, or because a secret field uses
+    /// it.
     #[serde(skip)]
     pub secret_variables: Vec<String>,
 }
@@ -183,7 +187,7 @@ impl Plan {
         self.work.scenarios()
     }
 
-    /// Whether any step under load has an extension.
+    /// Returns whether any step under load has an extension.
     #[must_use]
     pub fn has_extensions(&self) -> bool {
         self.scenarios().iter().any(|scenario| {
@@ -246,7 +250,7 @@ impl Plan {
 /// When a probe of a search ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probing {
-    /// At the planned end.
+    /// At its planned end.
     AtItsEnd,
     /// As soon as all criteria are decided.
     UntilDecided,
@@ -254,24 +258,24 @@ pub enum Probing {
     UntilPlain,
 }
 
-/// Name of a plan reader. Front ends define additional names.
+/// Name of a plan format. Front ends define additional names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Format(pub &'static str);
 
 impl Format {
-    /// A URL on the command line.
+    /// The format of a plan that consists of a URL on the command line.
     pub const URL: Format = Format("url");
     /// A native plan (`loadline: 1`).
     pub const NATIVE: Format = Format("native");
 }
 
-/// A remark of the plan's reader.
+/// A note of the plan reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// Position in a file, if there is one.
     pub at: Option<At>,
-    /// Text, on one line.
+    /// Text of the note, on one line.
     pub text: String,
 }
 
@@ -298,22 +302,22 @@ impl std::fmt::Display for At {
 pub enum Variable {
     /// One value for all virtual users.
     Constant(serde_json::Value),
-    /// One of these values for each virtual user, selected by (seed, arrival number).
+    /// One of these values for each virtual user, chosen at random by (seed, arrival number).
     OneOf(Vec<serde_json::Value>),
 }
 
-/// A table of variable values. Each virtual user gets one row, or the whole table.
+/// A table of variable values. Each virtual user gets one row or the whole table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Payload {
     /// Source of the rows, for messages.
     pub source: String,
-    /// Names of the variables, one per column.
+    /// Names of the variables, one for each column.
     pub fields: Vec<String>,
-    /// The converted cells, shared by copies of a plan. The record contains only the number of
+    /// The converted cells, which copies of a plan share. The record contains only the number of
     /// rows.
     #[serde(rename = "rows", serialize_with = "row_count")]
     pub rows: Arc<Vec<Vec<serde_json::Value>>>,
-    /// Rule that selects the row of an arrival.
+    /// How the row of an arrival is chosen.
     pub order: RowOrder,
     /// Variable that receives the whole table as a list. `None` if each user gets one row.
     pub all_as: Option<String>,
@@ -326,13 +330,13 @@ fn row_count<S: serde::Serializer>(
     s.serialize_u64(rows.len() as u64)
 }
 
-/// Rule that selects an arrival's row. It depends only on (seed, arrival number).
+/// How the row of an arrival is chosen. The choice depends only on (seed, arrival number).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowOrder {
     /// A random row.
     Random,
-    /// The rows in turn: `row = arrival mod rows`.
+    /// The rows in order, starting again after the last one: `row = arrival mod rows`.
     Sequence,
 }
 
@@ -341,9 +345,9 @@ pub enum RowOrder {
 pub struct Http {
     /// Time limits of a request.
     pub timeouts: Timeouts,
-    /// Policy for sharing connections.
+    /// How virtual users share connections.
     pub pool: PoolPolicy,
-    /// HTTP versions, and the limits of HTTP/2.
+    /// HTTP versions, and limits for HTTP/2.
     #[serde(flatten)]
     pub versions: HttpVersions,
     /// Idle time after which the client closes a connection.
@@ -354,26 +358,26 @@ pub struct Http {
     pub tls: Tls,
     /// Proxies by URL scheme.
     pub proxies: Proxies,
-    /// Overrides of host addresses.
+    /// Overridden host addresses.
     pub route: Route,
     /// Maximum number of redirects to follow.
     pub max_redirects: u32,
     /// Whether virtual users keep cookies.
     pub cookie_jar: bool,
-    /// Rules of the cookie jar.
+    /// Rules for accepting cookies.
     #[serde(rename = "jar_rules")]
     pub cookies: CookieRules,
-    /// Which requests carry a trace context. `None` for none.
+    /// Which requests carry a trace context. `None` means no requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_context: Option<TraceContext>,
-    /// Address of a trace, with `{trace_id}` and perhaps `{span_id}`. `None` if reports have no
-    /// links.
+    /// URL of a trace, with `{trace_id}` and optionally `{span_id}`. `None` if reports contain no
+    /// links to traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_url: Option<String>,
-    /// Whether a body in an unknown encoding is passed through unchanged. Fewer encodings are then
-    /// known, as in Artillery. Otherwise reading the body fails.
+    /// Whether a body with an unknown content encoding is passed through unchanged. If so, fewer
+    /// encodings are supported, as in Artillery. Otherwise reading such a body fails.
     pub takes_any_encoding: bool,
-    /// Rules of the client that a front end imitates.
+    /// Rules of the HTTP client that a front end imitates.
     #[serde(flatten)]
     pub dialect: Dialect,
 }
@@ -404,36 +408,36 @@ impl Default for Http {
     }
 }
 
-/// TLS options. Keys and certificates are not saved in the record.
+/// TLS options. The record does not contain keys and certificates.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Tls {
-    /// PEM certificates trusted instead of the machine's authorities.
+    /// PEM certificates to trust instead of the system's certificate authorities.
     #[serde(skip)]
     pub authorities: Option<String>,
-    /// PEM certificates trusted in addition to the machine's authorities.
+    /// PEM certificates to trust in addition to the system's certificate authorities.
     #[serde(skip)]
     pub more_authorities: Option<String>,
     /// Client certificates and their private key, both in PEM.
     #[serde(skip)]
     pub identity: Option<(String, String)>,
-    /// Server name to request and to verify, instead of the URL's host.
+    /// Server name for SNI and verification, instead of the URL's host.
     pub server_name: Option<String>,
-    /// Whether ALPN is omitted. Otherwise HTTP/1.1 is offered.
+    /// Whether to omit ALPN. Otherwise HTTP/1.1 is offered.
     pub no_alpn: bool,
 }
 
-/// Rules of a cookie jar.
+/// Rules by which a cookie jar accepts and sends cookies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CookieRules {
-    /// Whether cookies without a name are accepted.
+    /// Whether the jar accepts cookies without a name.
     pub loose: bool,
-    /// Whether cookies for a single-label domain such as `com` are rejected.
+    /// Whether the jar rejects cookies for a single-label domain such as `com`.
     pub reject_public_suffixes: bool,
-    /// Treatment of a cookie that violates its `__Secure-` or `__Host-` prefix.
+    /// How the jar treats a cookie that violates its `__Secure-` or `__Host-` prefix.
     pub prefixes: CookiePrefixes,
-    /// Whether a cookie set by a step is limited to the folder of the step's URL, as in Artillery.
-    /// Other steps then send it only once a server has set a cookie. Otherwise it is sent to the
-    /// whole host.
+    /// Whether a cookie that a step sets is limited to the folder of the step's URL, as in
+    /// Artillery. Steps with URLs outside the folder send such a cookie only after a server has set
+    /// a cookie. Otherwise the cookie is sent to the whole host.
     pub local: bool,
 }
 
@@ -448,37 +452,39 @@ impl Default for CookieRules {
     }
 }
 
-/// Treatment of a cookie that violates its `__Secure-` or `__Host-` prefix.
+/// How the jar treats a cookie that violates its `__Secure-` or `__Host-` prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CookiePrefixes {
-    /// The cookie is dropped without an error.
+    /// Drops the cookie without an error.
     Silent,
-    /// The cookie is reported as malformed.
+    /// Reports the cookie as malformed.
     Strict,
-    /// The cookie is accepted.
+    /// Accepts the cookie.
     Ignored,
 }
 
-/// Time limits of a request. Exceeding one ends the request.
+/// Time limits of a request. A request that exceeds one of them fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Timeouts {
-    /// Time from the start, before connecting, to the last byte of the response.
+    /// Maximum time from the start of the request, before connecting, to the last byte of the
+    /// response.
     pub total_ns: Option<u64>,
-    /// Time from the last byte written to the end of the response's head.
+    /// Maximum time from the last byte written to the end of the response's head.
     pub headers_ns: Option<u64>,
     /// Maximum time without a byte in either direction, including connecting.
     pub idle_ns: Option<u64>,
 }
 
-/// Policy for sharing connections among virtual users.
+/// How virtual users share connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolPolicy {
-    /// Each virtual user has its own connection to each origin, which is closed when the user ends.
+    /// Each virtual user has its own connection to each origin. The connection closes when the user
+    /// ends.
     PerUser,
-    /// All virtual users share at most this number of connections to each origin. A user waits if
-    /// none is free.
+    /// All virtual users share at most this number of connections to each origin. A user waits
+    /// until one is free.
     Shared(u32),
 }
 

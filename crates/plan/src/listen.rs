@@ -1,4 +1,5 @@
-//! WebSocket clients that stay connected during the load and receive what the scenarios publish.
+//! WebSocket clients that stay connected during the load and receive the messages that scenarios
+//! publish.
 //!
 //! The listeners connect before the load starts, in a phase without arrivals.
 
@@ -10,26 +11,28 @@ use crate::{
     websocket::WebSocketAction,
 };
 
-/// Why a plan with listeners cannot be divided.
+/// Message: why a plan with listeners must run in a single process.
 pub const ONE_PROCESS: &str = "listeners (`listen:`) and the messages that they receive must be in one process: run the plan on one machine";
 /// Name of the phase in which the listeners connect.
 pub const CONNECT_PHASE: &str = "connect";
-/// Why a phase of the plan cannot have this name.
+/// Message: the plan's own phases may not have the name [`CONNECT_PHASE`].
 pub const CONNECT_NAME_IS_TAKEN: &str = "listen: the phase in which the listeners connect has the name `connect`: name the other phase differently";
 /// Time between the planned connect of the last listener and the start of the load.
 pub const SETTLE_NS: u64 = SECOND;
-/// Maximum time that deliveries are awaited after the last publication, by default.
+/// Default time to wait for deliveries after the last publication.
 pub const GRACE_NS: u64 = 5 * SECOND;
 /// First word of the label of deliveries.
 pub const PUSH: &str = "PUSH";
 
-/// Variable of a publishing step: intended start of the operation, in nanoseconds of the run.
+/// Name of the variable of a publishing step that contains the intended start of the operation, in
+/// nanoseconds of the run.
 pub const INTENDED: &str = "$intended";
-/// Variable of a publishing step: number of the publisher in the run.
+/// Name of the variable of a publishing step that contains the number of the publisher in the run.
 pub const SENDER: &str = "$sender";
-/// Variable of a publishing step: number of the message of its publisher, from 0.
+/// Name of the variable of a publishing step that contains the message number, counted from 0 for
+/// each publisher.
 pub const MESSAGE: &str = "$message";
-/// Variables that identify a published message.
+/// The variables that identify a published message, which together are its stamp.
 pub const STAMP: [&str; 3] = [INTENDED, SENDER, MESSAGE];
 
 /// WebSocket clients that receive messages during the load.
@@ -41,15 +44,15 @@ pub struct Listen {
     pub connect_every_ns: u64,
     /// Name of the connections in labels.
     pub name: String,
-    /// Steps that open a connection and join what it listens to.
+    /// Steps that open a connection and subscribe to messages.
     pub opening: Scenario,
-    /// Where a received message contains its stamp.
+    /// Location of the stamp in a received message.
     pub push: PushPaths,
-    /// Maximum time that deliveries are awaited after the last publication, in nanoseconds.
+    /// Maximum time to wait for deliveries after the last publication, in nanoseconds.
     pub grace_ns: u64,
 }
 
-/// Paths of a received message to the variables of the step that published it.
+/// Paths in a received message at which the stamp variables of the publishing step are found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PushPaths {
     /// Path to the value of `$intended`.
@@ -74,23 +77,23 @@ impl Listen {
             .saturating_add(SETTLE_NS)
     }
 
-    /// Returns the name of the deliveries' label.
+    /// Returns the label name of deliveries.
     #[must_use]
     pub fn push_label(&self) -> String {
         format!("{PUSH} {}", self.name)
     }
 
-    /// Returns the name of the label of connects.
+    /// Returns the label name of connects.
     #[must_use]
     pub fn connect_label(&self) -> String {
         format!("CONNECT {}", self.name)
     }
 }
 
-/// Returns how many of the variables that identify a published message some templates use.
+/// Returns how many of the variables in [`STAMP`] the templates use.
 #[must_use]
 pub fn stamps_of<T: Serialize>(templates: &T) -> usize {
-    // All variables of templates are serialized in this form, and no literal text is.
+    // Every template variable is serialized in this form, and literal text never is.
     let form = |variable: &&&str| format!(r#""variable":"{variable}""#);
     let text = serde_json::to_string(templates).unwrap_or_default();
     STAMP
@@ -99,14 +102,14 @@ pub fn stamps_of<T: Serialize>(templates: &T) -> usize {
         .count()
 }
 
-/// Returns how many of these variables a request sends.
+/// Returns how many of the variables in [`STAMP`] a request sends.
 #[must_use]
 pub fn stamps_of_request(request: &Request) -> usize {
     let sent = (&request.query, &request.headers, &request.body);
     stamps_of(&(&request.url, sent, &request.cookies))
 }
 
-/// Returns how many of these variables a step sends in a way that can publish.
+/// Returns how many of the variables in [`STAMP`] a step can publish.
 fn stamps_of_step(step: &Step) -> usize {
     match step {
         Step::Request(request) => stamps_of_request(request),
@@ -119,13 +122,13 @@ fn stamps_of_step(step: &Step) -> usize {
 }
 
 impl Plan {
-    /// Returns the scenarios, and the steps with which listeners open their connections.
+    /// Returns the plan's scenarios, and the steps with which listeners open their connections.
     pub fn scenarios_and_opening(&self) -> impl Iterator<Item = &Scenario> {
         let opening = self.listen.iter().map(|listen| &listen.opening);
         self.scenarios().iter().chain(opening)
     }
 
-    /// Returns how many phases have the name of the phase in which listeners connect.
+    /// Returns how many phases have the name [`CONNECT_PHASE`].
     #[must_use]
     pub fn phases_named_connect(&self) -> usize {
         let is_named = |name: &Option<String>| name.as_deref() == Some(CONNECT_PHASE);
@@ -136,8 +139,8 @@ impl Plan {
         }
     }
 
-    /// Adds the phase in which the listeners connect before the load. No effect without listeners,
-    /// or if the plan has this phase.
+    /// Adds a phase before the load in which the listeners connect. Does nothing if the plan has no
+    /// listeners or already has this phase.
     pub fn add_connect_phase(&mut self) {
         self.remove_connect_phase();
         let Some(listen) = &self.listen else {
@@ -183,7 +186,7 @@ impl Plan {
         }
     }
 
-    /// Removes the phase that [`Plan::add_connect_phase`] added, to change the load.
+    /// Removes the phase that [`Plan::add_connect_phase`] added, so that the load can be changed.
     pub fn remove_connect_phase(&mut self) {
         let is_own = |name: Option<&String>| name.is_some_and(|name| name == CONNECT_PHASE);
         if self.listen.is_none() {
@@ -210,8 +213,8 @@ impl Plan {
         }
     }
 
-    /// Returns the publications per second at the highest arrival rate: each step that stamps its
-    /// message counts once per iteration. `None` in a closed load.
+    /// Returns the number of publications per second at the highest arrival rate. Each step that
+    /// sends stamps counts once per iteration. Returns `None` for a closed load.
     #[must_use]
     pub fn peak_publications(&self) -> Option<f64> {
         let weights: f64 = self.scenarios().iter().map(|s| f64::from(s.weight)).sum();

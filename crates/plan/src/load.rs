@@ -10,7 +10,7 @@ use crate::{
     units::{Rate, SECOND},
 };
 
-/// Load of a plan: arrivals of virtual users, or a number of users.
+/// The load of a plan: arrivals of virtual users, or a number of users.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "model", rename_all = "lowercase")]
 pub enum Load {
@@ -18,17 +18,17 @@ pub enum Load {
     Open {
         /// Consecutive phases.
         phases: Vec<Phase>,
-        /// When the first arrival of a phase is due.
+        /// Time of the first arrival in each phase.
         first: FirstArrival,
     },
     /// Closed model: each user starts its next iteration when the previous one has finished.
     Closed {
-        /// Number of users, or its maximum if it changes.
+        /// Number of users. If the number changes, its maximum.
         users: u32,
-        /// Period in which iterations may start.
+        /// Period in which iterations may start, in nanoseconds.
         duration_ns: u64,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        /// Changes of the number of users. Empty if all users are active throughout.
+        /// Changes of the number of users. Empty if the number is constant.
         phases: Vec<UserPhase>,
     },
     /// Several loads on one timeline, each with its own start.
@@ -64,9 +64,9 @@ impl Load {
         }
     }
 
-    /// Scales all phases in time so that the load takes `duration_ns`. Rates and numbers of users
-    /// are unchanged, so the number of arrivals scales too. A fixed number of arrivals scales with
-    /// its phase and is rounded. No effect on `Once`.
+    /// Scales the duration of all phases so that the load takes `duration_ns`. Rates and numbers of
+    /// users stay the same, so the number of arrivals changes with the duration. A fixed number of
+    /// arrivals scales with its phase and is rounded. Has no effect on `Once`.
     pub fn stretch_to(&mut self, duration_ns: u64) {
         let whole_ns = u128::from(self.end_ns().max(1));
         let at = |ns: u64| (u128::from(ns) * u128::from(duration_ns) / whole_ns) as u64;
@@ -132,31 +132,31 @@ impl Load {
     }
 }
 
-/// When the first arrival of a phase, or of a step of a staircase, is due.
+/// Time of the first arrival in a phase, or in a step of a staircase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstArrival {
     /// At the start of the phase.
     AtStart,
-    /// One gap after the start, as in Artillery. The last arrival is then due at the end of the
-    /// phase.
+    /// One interval after the start, as in Artillery. The last arrival is then due at the end of
+    /// the phase.
     AfterOneGap,
 }
 
-/// A part of the test with one load shape.
+/// A part of a load with its own shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Phase {
     /// Name of the phase in the file.
     pub name: Option<String>,
     /// Duration in nanoseconds.
     pub duration_ns: u64,
-    /// Duration as written in the file, because some reports repeat it.
+    /// Duration as written in the file. Some reports repeat it.
     pub duration_text: String,
     /// Shape of the arrival rate over time.
     pub shape: Shape,
-    /// Distribution of the arrivals in time.
+    /// Distribution of the arrivals over time.
     pub arrivals: ArrivalProcess,
-    /// Maximum number of active users. Arrivals beyond it are skipped.
+    /// Maximum number of active users. Arrivals are skipped while the number is reached.
     pub max_users: Option<u32>,
 }
 
@@ -174,7 +174,7 @@ impl Phase {
         }
     }
 
-    /// Returns the arrivals per second at the start and at the end.
+    /// Returns the arrivals per second at the start and at the end of the phase.
     #[must_use]
     pub fn ends(&self) -> (f64, f64) {
         match self.shape {
@@ -183,14 +183,14 @@ impl Phase {
         }
     }
 
-    /// Whether the rate is constant and above zero.
+    /// Returns whether the rate is constant and above zero.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         let (first, last) = self.ends();
         first > 0.0 && first == last
     }
 
-    /// Returns the arrivals per second at the given time within the phase. Interpolates a ramp
+    /// Returns the arrivals per second at the given time within the phase. A ramp is interpolated
     /// linearly.
     pub(crate) fn rate_at(&self, within_ns: u64) -> f64 {
         let seconds = |ns: u64| ns as f64 / SECOND as f64;
@@ -214,8 +214,8 @@ pub enum Shape {
     Rate(Rate),
     /// A fixed number of arrivals, spread over the phase.
     Count(u64),
-    /// Artillery's ramp in steps of one second. The number of arrivals of each step is rounded half
-    /// up.
+    /// Artillery's ramp, in steps of one second. The number of arrivals in each step is rounded
+    /// half up.
     Staircase {
         /// Rate of the first second.
         from: Rate,
@@ -226,7 +226,7 @@ pub enum Shape {
     Pause,
 }
 
-/// Distribution of a phase's arrivals in time.
+/// Distribution of a phase's arrivals over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalProcess {

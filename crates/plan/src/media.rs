@@ -1,6 +1,6 @@
 //! Content types of files by file extension.
 
-/// Returns the content type for a file name. Knows the file types that tests usually upload.
+/// Returns the content type for a file name. Supports the file types that tests commonly upload.
 #[must_use]
 pub fn content_type(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);

@@ -1,5 +1,5 @@
-//! Mocks in a plan: routes, responses, latencies, and faults on a timeline. The crate `mocks`
-//! serves them.
+//! Mock services in a plan: routes, responses, latencies, and faults on a timeline. The crate
+//! `mocks` serves them.
 
 mod fault;
 mod latency;
@@ -25,26 +25,26 @@ pub struct MockAddress {
 /// A simulated service.
 #[derive(Debug, Clone)]
 pub struct Mock {
-    /// Name by which the plan refers to the mock's address.
+    /// Name by which the plan refers to the mock.
     pub name: String,
-    /// Port to listen on. 0 selects any free port.
+    /// Port to listen on. 0 selects a free port.
     pub port: u16,
-    /// Routes of the mock. The first matching route responds.
+    /// Routes of the mock. The first matching route handles a request.
     pub routes: Vec<MockRoute>,
-    /// Faults on the load's timeline.
+    /// Faults, at times on the load's timeline.
     pub faults: Vec<Fault>,
 }
 
-/// Response to requests with a given method and path.
+/// The response to requests with a given method and path.
 #[derive(Debug, Clone)]
 pub struct MockRoute {
     /// HTTP method.
     pub method: String,
     /// Path as written in the plan.
     pub path: String,
-    /// Path split at slashes.
+    /// The path, split at slashes.
     pub pattern: Vec<RouteSegment>,
-    /// HTTP status.
+    /// HTTP status code.
     pub status: u16,
     /// Header names and values.
     pub headers: Vec<(String, Template)>,
@@ -52,20 +52,20 @@ pub struct MockRoute {
     pub body: MockBody,
     /// Latency of the response.
     pub latency: MockLatency,
-    /// Key under which the request's body is stored.
+    /// Key under which the mock stores the request's body.
     pub remember: Option<Template>,
-    /// Key of the stored body to return. If there is none, the response is 404.
+    /// Key of the stored body to return. If no body is stored, the response is 404.
     pub recall: Option<Template>,
     /// Key of the stored body to delete after the response.
     pub forget: Option<Template>,
 }
 
-/// Segment of a path.
+/// A segment of a route's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouteSegment {
-    /// Literal text.
+    /// Literal text to match.
     Text(String),
-    /// A variable that receives the segment's text.
+    /// A variable, which matches any text and receives it.
     Variable(String),
 }
 
@@ -76,12 +76,12 @@ pub enum MockBody {
     Empty,
     /// Plain text.
     Text(Template),
-    /// JSON text.
+    /// A JSON document.
     Json(Template),
 }
 
 impl MockRoute {
-    /// Splits a path at slashes into segments.
+    /// Splits a path into segments at its slashes.
     #[must_use]
     pub fn pieces(path: &str) -> Vec<RouteSegment> {
         let pieces = path.trim_start_matches('/').split('/');
@@ -97,13 +97,13 @@ impl MockRoute {
         pieces.map(read).collect()
     }
 
-    /// Returns method and path as the name of the route.
+    /// Returns the method and path, which name the route.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    /// Returns the variables of the path. `None` if the route does not match.
+    /// Returns the values of the path variables, or `None` if the route does not match.
     #[must_use]
     pub fn fits(&self, method: &str, path: &[String]) -> Option<Vec<(String, Value)>> {
         if self.method != method || self.pattern.len() != path.len() {

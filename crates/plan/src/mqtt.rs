@@ -8,12 +8,12 @@ use serde::Serialize;
 pub use groups::{Groups, PayloadKind};
 pub use pace::PublishPace;
 
-/// MQTT clients of a plan, in groups.
+/// The MQTT clients of a plan, in groups.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mqtt {
     /// Host of the server, without brackets around an IPv6 address.
     pub host: String,
-    /// Additional hosts. Clients use all hosts in turn.
+    /// Additional hosts. The clients are distributed over all hosts in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_hosts: Vec<String>,
     /// Port of the server.
@@ -49,7 +49,7 @@ pub enum Arrival {
     Connection,
     /// A publisher sends a message. Publishers take turns.
     Message,
-    /// Arrivals belong to other work, and each publishing group has its own pace.
+    /// The arrivals belong to other work, and each publishing group has its own pace.
     Elsewhere,
 }
 
@@ -58,32 +58,33 @@ pub enum Arrival {
 pub struct Clients {
     /// Number of clients.
     pub count: u32,
-    /// Number of the first client, for templates.
+    /// Number of the first client, which templates use.
     pub first: u64,
     /// Template of the client identifier.
     pub client_id: String,
     /// Template of the user name.
     pub username: Option<String>,
-    /// Template of the password, which is not saved in the record.
+    /// Template of the password. The record does not contain it.
     #[serde(skip)]
     pub password: Option<String>,
     /// Keep-alive in seconds.
     pub keep_alive_s: u16,
-    /// Whether to start a new session.
+    /// Whether each connection starts a new session.
     pub clean: bool,
-    /// Time in seconds that the session outlives its connection (MQTT 5).
+    /// Time that the session outlives its connection, in seconds (MQTT 5).
     pub session_expiry_s: u32,
-    /// Message that the server publishes when the connection is lost.
+    /// Message that the server publishes when the connection is lost (the "will").
     pub will: Option<Will>,
     /// Messages that the clients publish.
     pub publish: Option<Publishing>,
     /// Subscriptions of each client.
     pub subscribe: Vec<Subscribing>,
-    /// Settings of individual clients, in order, which override the templates. May be empty.
+    /// Settings of individual clients, in order, which override the group's templates. May be
+    /// empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<Own>,
-    /// Credentials of individual clients, in order, if they come from a file. Not saved in the
-    /// record.
+    /// Credentials of individual clients, in order, if they come from a file. The record does not
+    /// contain them.
     #[serde(skip)]
     pub credentials: Vec<Credential>,
 }
@@ -91,7 +92,7 @@ pub struct Clients {
 /// Credentials of a client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Credential {
-    /// Client identifier, if it differs from the group's.
+    /// Client identifier, if it differs from the group's template.
     pub client_id: Option<String>,
     /// User name.
     pub username: Option<String>,
@@ -102,14 +103,14 @@ pub struct Credential {
 /// Settings of an individual client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Own {
-    /// User name. Not saved in the record, because it is a token.
+    /// User name. It is a token, so the record does not contain it.
     #[serde(skip)]
     pub username: Option<String>,
     /// Topic that the client publishes to.
     pub topic: String,
 }
 
-/// A will: a message that the server publishes when the connection is lost.
+/// A will: the message that the server publishes when the connection is lost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Will {
     /// Template of the topic.
@@ -120,14 +121,14 @@ pub struct Will {
     pub qos: u8,
     /// Whether the server retains the message.
     pub retain: bool,
-    /// Delay after the end of the connection, in seconds (MQTT 5).
+    /// Delay between the end of the connection and the message, in seconds (MQTT 5).
     pub delay_s: u32,
 }
 
 /// Properties of a message (MQTT 5).
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Properties {
-    /// User properties: names and values.
+    /// Names and values of user properties.
     pub user: Vec<(String, String)>,
     /// Content type of the payload.
     pub content_type: Option<String>,
@@ -136,14 +137,14 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Whether there are no properties.
+    /// Returns whether there are no properties.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Properties::default()
     }
 }
 
-/// Messages that the clients of a group publish.
+/// The messages that the clients of a group publish.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Publishing {
     /// Template of the topic.
@@ -154,21 +155,21 @@ pub struct Publishing {
     pub retain: bool,
     /// Payload of the messages.
     pub payload: Payload,
-    /// Maximum number of unacknowledged messages of a client.
+    /// Maximum number of unacknowledged messages per client.
     pub inflight: u16,
     /// Properties of the messages.
     #[serde(skip_serializing_if = "Properties::is_empty")]
     pub properties: Properties,
-    /// Pace of the group. `None` if arrivals of the load are messages.
+    /// Publication pace of the group. `None` if each arrival of the load is a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<PublishPace>,
 }
 
-/// Payload of messages.
+/// Payload of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Payload {
-    /// Payload of this size in bytes, which starts with a message header if there is room.
+    /// Payload of this size in bytes. It starts with a message header if the size is sufficient.
     Stamped(u32),
     /// Text from a template.
     Text(String),
@@ -185,20 +186,20 @@ pub struct Subscribing {
     pub qos: u8,
 }
 
-/// How operations of the clients are counted.
+/// How the operations of the clients are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// Counted as a request with a response.
+    /// As requests with responses.
     Request,
-    /// Counted as an auxiliary time, which is not part of any total.
+    /// As separate durations, which do not count in any total.
     Aside,
 }
 
-/// Label of connects.
+/// Label of connect operations.
 pub const CONNECT: &str = "CONNECT";
-/// Label of subscribes.
+/// Label of subscribe operations.
 pub const SUBSCRIBE: &str = "SUBSCRIBE";
-/// Labels of publishes, by quality of service.
+/// Labels of publish operations, by quality of service.
 pub const PUBLISH: [&str; 3] = ["PUBLISH QoS 0", "PUBLISH QoS 1", "PUBLISH QoS 2"];
 /// Label of deliveries.
 pub const DELIVERY: &str = "DELIVERY";
@@ -206,7 +207,7 @@ pub const DELIVERY: &str = "DELIVERY";
 pub const SETTLE_NS: u64 = crate::units::SECOND;
 
 impl Mqtt {
-    /// Returns the labels of the clients' operations.
+    /// Returns the labels of the clients' operations, and how each is counted.
     #[must_use]
     pub fn operations(&self) -> Vec<(Counted, &'static str)> {
         let mut all = vec![(Counted::Request, CONNECT)];
@@ -226,7 +227,7 @@ impl Mqtt {
         all
     }
 
-    /// Returns all hosts. Client `n` connects to host `n` modulo the number of hosts.
+    /// Returns all hosts. Client `n` connects to the host at index `n` modulo the number of hosts.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.host.as_str()).chain(self.more_hosts.iter().map(String::as_str))
     }
@@ -244,28 +245,28 @@ impl Mqtt {
         publishing.map(|group| u64::from(group.count)).sum()
     }
 
-    /// Whether some clients share a subscription.
+    /// Returns whether any clients use a shared subscription.
     #[must_use]
     pub fn shares_subscriptions(&self) -> bool {
         let mut all = self.groups.iter().flat_map(|group| &group.subscribe);
         all.any(|subscribing| subscribing.filter.starts_with("$share/"))
     }
 
-    /// Returns when all clients should be connected and subscribed, in nanoseconds from the start.
-    /// No client publishes earlier.
+    /// Returns the time at which all clients should be connected and subscribed, in nanoseconds
+    /// from the start. No client publishes earlier.
     #[must_use]
     pub fn ready_ns(&self) -> u64 {
         let connects = self.connect_every_ns.saturating_mul(self.clients());
         connects.saturating_add(SETTLE_NS)
     }
 
-    /// Whether a name is a label of the clients' operations.
+    /// Returns whether `name` is a label of the clients' operations.
     #[must_use]
     pub fn does(&self, name: &str) -> bool {
         self.operations().iter().any(|(_, known)| *known == name)
     }
 
-    /// Returns the server as a target URL.
+    /// Returns the first server as a target URL.
     #[must_use]
     pub fn target(&self) -> String {
         let scheme = if self.tls { "mqtts" } else { "mqtt" };
@@ -276,7 +277,7 @@ impl Mqtt {
     }
 }
 
-/// Values for the placeholders of a template.
+/// The values of a template's placeholders.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// `%i`: number of the client.

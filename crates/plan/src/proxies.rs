@@ -1,31 +1,31 @@
-//! HTTP proxies, and the hosts that are reached without them.
+//! HTTP proxies, and the hosts that bypass them.
 
 use std::net::IpAddr;
 
 use serde::Serialize;
 
-/// Proxies by the scheme of the URL.
+/// Proxies by URL scheme.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Proxies {
     /// Proxy for `http` URLs.
     pub plain: Option<Proxy>,
     /// Proxy for `https` URLs.
     pub tls: Option<Proxy>,
-    /// Hosts that are reached directly, as in `NO_PROXY`.
+    /// Hosts that bypass the proxies, as in `NO_PROXY`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bypass: Vec<String>,
 }
 
 impl Proxies {
-    /// Returns the proxy for an origin. `None` if the origin is reached directly.
+    /// Returns the proxy for an origin. `None` if the client connects to the origin directly.
     #[must_use]
     pub fn of(&self, tls: bool, host: &str, port: u16) -> Option<&Proxy> {
         let proxy = if tls { &self.tls } else { &self.plain };
         proxy.as_ref().filter(|_| !self.bypasses(host, port))
     }
 
-    /// Whether an entry names this host, one of its parent domains, a network that contains its
-    /// address (`10.0.0.0/8`), or all hosts (`*`). An entry may end with a port.
+    /// Returns whether an entry of `bypass` matches the host. An entry is a host name, a parent
+    /// domain, a network (`10.0.0.0/8`) or `*` for all hosts. An entry may end with a port.
     fn bypasses(&self, host: &str, port: u16) -> bool {
         let host = host.trim_matches(['[', ']']);
         self.bypass.iter().any(|entry| {
@@ -48,7 +48,7 @@ impl Proxies {
     }
 }
 
-/// A proxy, used with `CONNECT`.
+/// An HTTP proxy, used with `CONNECT`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proxy {
     /// Host, without brackets around an IPv6 address.
@@ -60,7 +60,7 @@ pub struct Proxy {
     pub credentials: Option<(String, String)>,
 }
 
-/// Whether a network in CIDR notation contains this address.
+/// Returns whether a network in CIDR notation contains the address `host`.
 fn contains(network: &str, host: &str) -> bool {
     let bits = |address: IpAddr| match address {
         IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),

@@ -1,4 +1,4 @@
-//! Strings as they are sent, which may contain credentials.
+//! Strings that may contain credentials, in the form in which they are sent.
 
 use serde::{Serialize, Serializer};
 
@@ -28,7 +28,7 @@ impl<T> Raw<T> {
 }
 
 impl Raw {
-    /// Whether the text is empty.
+    /// Returns whether the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

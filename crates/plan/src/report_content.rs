@@ -1,43 +1,43 @@
-//! What a team adds to the report of a campaign: texts, rows and titles. It does not affect any
-//! figure.
+//! Content that a team adds to the report of a campaign: texts, rows and titles. It does not affect
+//! any result.
 
 use serde::{Deserialize, Serialize};
 
 use crate::report_zone::ReportZone;
 
-/// Additions to the report of a campaign.
+/// What a team adds to the report of a campaign.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportContent {
     /// Sections in Markdown, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<Section>,
-    /// Differences between the tested and the target environment, in order.
+    /// Rows of the table of differences between the tested and the target environment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
-    /// Server metrics to show, in order. Empty means all that changed.
+    /// Server metrics to show, in order. If empty, the report shows all metrics that changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<ShownMetric>,
-    /// Dashboards to link to from each stage, in order.
+    /// Dashboards that each stage links to, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dashboards: Vec<Dashboard>,
     /// Unit of the rates in tables and charts.
     #[serde(default)]
     pub rates: RateUnit,
-    /// Time zone of the times in tables. `None` means UTC.
+    /// Time zone for times in tables. `None` means UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<ReportZone>,
 }
 
-/// A dashboard of another tool.
+/// A link to a dashboard of another tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dashboard {
-    /// Name of the link.
+    /// Text of the link.
     pub name: String,
-    /// The URL, with placeholders for the time.
+    /// URL of the dashboard, with placeholders for the period.
     pub url: DashboardUrl,
 }
 
-/// Placeholders in the URL of a dashboard, as names between double braces.
+/// Names of the placeholders in the URL of a dashboard. In the URL, they are in double braces.
 pub const PLACEHOLDERS: [&str; 4] = ["from_ms", "to_ms", "from_s", "to_s"];
 
 /// A URL with placeholders for the start and the end of a period: `{{ from_ms }}` and `{{ to_ms }}`
@@ -45,14 +45,14 @@ pub const PLACEHOLDERS: [&str; 4] = ["from_ms", "to_ms", "from_s", "to_s"];
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DashboardUrl(String);
 
-/// Why a text is not the URL of a dashboard.
+/// Why a text is not a valid dashboard URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DashboardUrlError {
     /// The text does not begin with `http://` or `https://`.
     NoLink,
-    /// The text has an opening `{{` without `}}`.
+    /// The text has a `{{` without `}}`.
     Unclosed,
-    /// The text has a placeholder of another name.
+    /// The text has a placeholder with an unknown name.
     Unknown(String),
 }
 
@@ -78,7 +78,8 @@ impl DashboardUrl {
         Ok(DashboardUrl(text.to_owned()))
     }
 
-    /// Returns the URL for a period, in milliseconds since 1970. Seconds are rounded outwards.
+    /// Returns the URL for a period, given in milliseconds since 1970. Seconds are rounded so that
+    /// they cover the whole period.
     #[must_use]
     pub fn fill(&self, from_ms: u64, to_ms: u64) -> String {
         let mut parts = self.0.split("{{");
@@ -98,19 +99,19 @@ impl DashboardUrl {
     }
 }
 
-/// A section that the team wrote.
+/// A section of the report that the team wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     /// Heading.
     pub title: String,
     /// Text in Markdown.
     pub text: String,
-    /// Where the section is in the report.
+    /// Position of the section in the report.
     #[serde(default)]
     pub place: SectionPlace,
 }
 
-/// Places of sections in a report.
+/// Position of a section in a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SectionPlace {
@@ -121,16 +122,16 @@ pub enum SectionPlace {
     End,
 }
 
-/// A row of the table of differences.
+/// A row in the table of differences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// What differs, for example the number of instances.
     pub name: String,
     /// Value in the tested environment.
     pub tested: String,
-    /// Value in the environment that the report is about.
+    /// Value in the target environment.
     pub meant: String,
-    /// What follows from the difference.
+    /// Effect of the difference on the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
 }
@@ -138,14 +139,14 @@ pub struct Difference {
 /// A server metric that the report shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownMetric {
-    /// Source and metric, as in criteria but without `server.`.
+    /// Name of the source and the metric, as in criteria but without `server.`.
     pub name: String,
-    /// Title in tables and charts. `None` means the name.
+    /// Title in tables and charts. `None` means that the name is the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
-/// Units of rates.
+/// Unit of rates in a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RateUnit {
@@ -157,7 +158,7 @@ pub enum RateUnit {
 }
 
 impl RateUnit {
-    /// Returns a rate in this unit.
+    /// Converts a rate per second to this unit.
     #[must_use]
     pub fn from_per_second(self, per_second: f64) -> f64 {
         match self {
@@ -166,7 +167,7 @@ impl RateUnit {
         }
     }
 
-    /// Returns the unit's name, as in "per minute".
+    /// Returns the name of the unit, as in "per minute".
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -175,7 +176,7 @@ impl RateUnit {
         }
     }
 
-    /// Returns the title of an axis with rates.
+    /// Returns the title of a chart axis with rates.
     #[must_use]
     pub fn axis_title(self) -> &'static str {
         match self {

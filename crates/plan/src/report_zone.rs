@@ -1,4 +1,4 @@
-//! Time zones of reports: a fixed offset from UTC, or a name of the IANA database.
+//! Time zones of reports: a fixed offset from UTC, or a name in the IANA database.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,19 +7,19 @@ const MOST_EAST: i32 = 14 * 60;
 /// Largest offset west of UTC, in minutes.
 const MOST_WEST: i32 = -12 * 60;
 
-/// A time zone. Written as `UTC-05:00` or `America/New_York`.
+/// A time zone, written as `UTC-05:00` or `America/New_York`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum ReportZone {
     /// Minutes east of UTC.
     Offset(i32),
-    /// A name of the IANA database. It may be unknown.
+    /// A name in the IANA database. The name has not been checked.
     Named(String),
 }
 
 impl ReportZone {
-    /// Parses `UTC`, `UTC-05:00`, `+5:30`, `UTC+1` or a name. A text that is not an offset between
-    /// -12:00 and +14:00 is a name.
+    /// Parses `UTC`, `UTC-05:00`, `+5:30`, `UTC+1` or a name. Any text that is not an offset
+    /// between -12:00 and +14:00 is taken as a name.
     #[must_use]
     pub fn parse(text: &str) -> ReportZone {
         let text = text.trim();

@@ -1,4 +1,4 @@
-//! Address overrides: addresses for a host, or a Unix socket for all connections.
+//! Address overrides: fixed addresses for a host, or a Unix socket for all connections.
 
 use std::net::IpAddr;
 
@@ -7,21 +7,21 @@ use serde::{Serialize, Serializer};
 /// Overrides of host addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Route {
-    /// Addresses by host. Later entries override earlier ones, and entries for a named host
-    /// override entries for `*`.
+    /// Addresses by host. Later entries override earlier ones. Entries for a host name override
+    /// entries for `*`.
     pub resolve: Vec<Resolve>,
-    /// Path of a Unix domain socket that every connection uses.
+    /// Path of a Unix domain socket to use for every connection.
     pub unix: Option<String>,
 }
 
-/// Addresses for a host at one port.
+/// Addresses for one host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolve {
     /// Host in lower case without brackets. `None` matches any host.
     pub host: Option<String>,
     /// Port of the URL.
     pub port: u16,
-    /// Addresses in the order in which they are tried.
+    /// Addresses, in the order in which the client tries them.
     pub addresses: Vec<IpAddr>,
 }
 

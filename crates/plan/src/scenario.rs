@@ -22,7 +22,8 @@ pub struct Scenario {
     pub name: Option<String>,
     /// Weight relative to the sum of all weights. A scenario with weight zero never runs.
     pub weight: u32,
-    /// Number of starts at 1x, if volumes define the load. Volumes then define the weights too.
+    /// Number of starts at 1x, if volumes define the load. The weights then follow from the
+    /// volumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
     /// The steps in order.
@@ -39,7 +40,7 @@ impl Scenario {
         self.name.clone().unwrap_or_else(|| index.to_string())
     }
 
-    /// Returns the steps and all steps within them, in the order of the file.
+    /// Returns all steps including nested steps, in the order of the file.
     pub fn all_steps(&self) -> impl Iterator<Item = &Step> {
         let mut waiting: Vec<&Step> = self.steps.iter().rev().collect();
         std::iter::from_fn(move || {
@@ -59,7 +60,7 @@ impl Scenario {
         })
     }
 
-    /// Changes all requests, in the order of the file.
+    /// Calls `change` on all requests, in the order of the file.
     pub fn change_requests(&mut self, mut change: impl FnMut(&mut Request)) {
         let mut waiting: Vec<&mut Step> = self.steps.iter_mut().rev().collect();
         while let Some(step) = waiting.pop() {
@@ -92,27 +93,27 @@ pub enum Step {
     Think(Think),
     /// Prints a line on the terminal.
     Log(Template),
-    /// Ends the iteration for this share of users, without a failure.
+    /// Ends the iteration without a failure, for this share of the users.
     Exit(f64),
-    /// Steps with a common condition or name.
+    /// A group of steps with a common condition or name.
     Block(Block),
-    /// One of several branches, drawn by weight.
+    /// Runs one of several branches, chosen at random by weight.
     Choose(Vec<Branch>),
     /// Calls a function of the plan's script.
     Call(Call),
 }
 
-/// Names a function of the plan's script.
+/// A call of a function in the plan's script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Call {
-    /// Name of the function, which the script exports.
+    /// Name of the exported function.
     pub function: String,
     /// Position in the file.
     pub at: Option<At>,
 }
 
 impl Step {
-    /// Returns the steps directly within this step, in the order of the file.
+    /// Returns the direct child steps, in the order of the file.
     pub fn children(&self) -> impl Iterator<Item = &Step> {
         let (steps, branches): (&[Step], &[Branch]) = match self {
             Step::Loop(inner) => (&inner.steps, &[]),
@@ -131,7 +132,7 @@ impl Step {
         steps.iter().chain(of_branches)
     }
 
-    /// Like [`Step::children`], to change them.
+    /// Mutable version of [`Step::children`].
     pub fn children_mut(&mut self) -> impl Iterator<Item = &mut Step> {
         let (steps, branches): (&mut [Step], &mut [Branch]) = match self {
             Step::Loop(inner) => (&mut inner.steps, &mut []),
@@ -151,7 +152,7 @@ impl Step {
     }
 }
 
-/// Steps with a common condition or name.
+/// A group of steps with a common condition or name.
 #[derive(Debug, Clone, Serialize)]
 pub struct Block {
     /// Condition or name of the block.
@@ -160,17 +161,17 @@ pub struct Block {
     pub steps: Vec<Step>,
 }
 
-/// Type of a block.
+/// Condition or name of a block.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
     /// Skips the steps if the expression is false.
     If(Expression),
-    /// A transaction, which has a row with this name in reports.
+    /// A transaction. Reports have a row with this name.
     Group(String),
 }
 
-/// A branch of a choice.
+/// A branch of a [`Step::Choose`].
 #[derive(Debug, Clone, Serialize)]
 pub struct Branch {
     /// Weight relative to the sum of all weights.
@@ -184,58 +185,58 @@ pub struct Branch {
 pub struct Request {
     /// Method in upper case.
     pub method: String,
-    /// URL as written. If the expanded URL starts with `/`, it is appended to the plan's target.
+    /// URL as written. If the expanded URL starts with `/`, the plan's target is prepended.
     pub url: Template,
-    /// Name of the label: the path template with query, or the step's name.
+    /// Name of the label: the path template with query, or the name of the step.
     pub label: String,
-    /// URL template as text, for front ends that derive names from it.
+    /// URL template as text, from which front ends derive names.
     pub url_text: Raw,
     /// Name of the step.
     pub name: Option<String>,
-    /// Query that replaces the query of the URL. `None` keeps the URL as written.
+    /// Query that replaces the query of the URL. `None` keeps the URL's own query.
     pub query: Option<Vec<(Template, Template)>>,
-    /// Format of non-text values in a query or form.
+    /// How non-text values in a query or form are encoded.
     #[serde(skip_serializing_if = "PairValues::is_native")]
     pub pair_values: PairValues,
-    /// Header names and values. A header with an undefined value is omitted, and a missing `Host`
-    /// is added.
+    /// Header names and values. Headers with undefined values are omitted, and a missing `Host` is
+    /// added.
     pub headers: Vec<(String, Template)>,
     /// Body of the request.
     pub body: RequestBody,
-    /// Cookies to add to the jar for this URL.
+    /// Cookies that the step adds to the jar for this URL.
     pub cookies: Vec<(String, Template)>,
     /// User and password for Basic authentication.
     pub basic_auth: Option<(Template, Template)>,
-    /// Condition of the step, which is skipped if this is false.
+    /// Condition of the step. The step is skipped if the condition is false.
     pub condition: Option<Expression>,
-    /// Function that decides whether the step runs, instead of a condition.
+    /// Function that decides whether the step runs, in place of a condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_if: Option<Call>,
-    /// Functions to call before the request is built. They may change it.
+    /// Functions to call before the request is built. They may change the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Call>,
     /// Functions to call with the response.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Call>,
-    /// Percentage of iterations that run the step. `None` means all.
+    /// Percentage of iterations that run the step. `None` means all iterations.
     pub probability: Option<f64>,
     /// Whether the client follows redirects.
     pub follow_redirects: bool,
     /// Maximum number of redirects. `None` means the plan's limit.
     pub max_redirects: Option<u32>,
-    /// Whether method and body are kept after a 301 or 302, as in Artillery. Otherwise POST becomes
-    /// GET, as in browsers.
+    /// Whether redirects with status 301 or 302 keep the method and body, as in Artillery.
+    /// Otherwise POST becomes GET, as in browsers.
     pub redirects_keep_method: bool,
-    /// How the response is read if it arrives as a stream of events.
+    /// How to read the response if it arrives as a stream of events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<EventStream>,
-    /// Makes the request open a WebSocket connection.
+    /// Settings for a request that opens a WebSocket connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub websocket: Option<WebSocketConnect>,
-    /// Makes the request open a Socket.IO session.
+    /// Settings for a request that opens a Socket.IO session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub socketio: Option<SocketIoConnect>,
-    /// Values extracted from the response.
+    /// Values to extract from the response.
     pub captures: Vec<Capture>,
     /// Conditions on the response.
     pub checks: Vec<ResponseCheck>,
@@ -244,10 +245,10 @@ pub struct Request {
     pub extension: Option<Extension>,
     /// Statuses of 400 or above that do not fail the request.
     pub expected_status: Vec<u16>,
-    /// Error with which the step always fails, as it would in the original tool.
-    /// Example: a body on GET in Artillery.
+    /// Error with which the step always fails, as it would in the original tool. Example: a GET
+    /// with a body in Artillery.
     pub fails_with: Option<DeclaredError>,
-    /// Bodies that the client accepts, which matters for those that a script adds.
+    /// Number of bodies that the client accepts. Relevant for bodies that a script adds.
     #[serde(skip)]
     pub body_rule: BodyRule,
     /// Position in the file.
@@ -264,7 +265,7 @@ impl Request {
         &self.method
     }
 
-    /// Whether the request opens a WebSocket connection or a Socket.IO session.
+    /// Returns whether the request opens a WebSocket connection or a Socket.IO session.
     #[must_use]
     pub fn opens_connection(&self) -> bool {
         self.websocket.is_some() || self.socketio.is_some()
@@ -307,13 +308,13 @@ impl Request {
     }
 }
 
-/// Format of lists, mappings and null as values in a query or form.
+/// Encoding of lists, mappings and null as values in a query or form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairValues {
-    /// A list repeats the name. Mappings are JSON.
+    /// A list repeats the name. Mappings are encoded as JSON.
     Native,
-    /// The format of Node.js: `String(value)` in forms. In a query, a list repeats the name, and
+    /// The encoding of Node.js. Forms use `String(value)`. In a query, a list repeats the name, and
     /// mappings, null and nested lists are empty.
     NodeJs,
 }
@@ -324,19 +325,19 @@ impl PairValues {
     }
 }
 
-/// Body of a request. The plan's reader adds the content type to the headers.
+/// Body of a request. The plan reader adds the content type to the headers.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestBody {
-    /// The request has no body.
+    /// No body.
     None,
-    /// A value that is serialized as JSON. An undefined value sends no body.
+    /// A value to serialize as JSON. If the value is undefined, no body is sent.
     Json(Template),
-    /// Text that is sent unchanged after expansion.
+    /// Text, which is sent unchanged after expansion.
     Text(Template),
     /// `application/x-www-form-urlencoded` pairs.
     Form(Vec<(Template, Template)>),
-    /// `multipart/form-data`. The engine sets the content type, because it contains the random
+    /// `multipart/form-data`. The engine sets the content type, because it contains a random
     /// boundary.
     Multipart(Vec<MultipartPart>),
 }
@@ -348,11 +349,11 @@ pub struct MultipartPart {
     pub name: String,
     /// Content of the part.
     pub content: PartContent,
-    /// Content type. `None` derives it from the file name.
+    /// Content type. `None` means that it is derived from the file name.
     pub content_type: Option<Template>,
 }
 
-/// Content of a part of a multipart body.
+/// Content of one part of a multipart body.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartContent {
@@ -360,32 +361,32 @@ pub enum PartContent {
     Text(Template),
     /// A file that is read once, before the run.
     File {
-        /// File name to send, without folders.
+        /// File name to send, without its folder.
         name: String,
-        /// Content of the file, which is not saved in the record.
+        /// Content of the file. The record does not contain it.
         #[serde(skip)]
         bytes: std::sync::Arc<[u8]>,
     },
     /// A file with a templated name, which is read for each request.
     Named {
-        /// Folder that relative names refer to.
+        /// Folder to which relative file names refer.
         #[serde(skip)]
         folder: std::path::PathBuf,
-        /// Name of the file, with or without folders.
+        /// File name, optionally with folders.
         path: Template,
     },
 }
 
-/// A value extracted from a response.
+/// A value to extract from a response.
 #[derive(Debug, Clone, Serialize)]
 pub struct Capture {
     /// Source of the value in the response.
     pub from: CaptureSource,
-    /// Path of the variable, such as `user.id`. `None` if the value is only compared.
+    /// Path of the variable to set, such as `user.id`. `None` if the value is only compared.
     pub store: Option<String>,
     /// Whether the iteration fails if the capture finds no value or an empty text.
     pub strict: bool,
-    /// Expected value. The type must match too.
+    /// Expected value. The types must be equal too.
     pub equals: Option<Template>,
 }
 
@@ -398,12 +399,13 @@ pub enum CaptureSource {
     Json {
         /// JSONPath to evaluate.
         path: Template,
-        /// Whether to pick one of several results at random. Otherwise the list is stored.
+        /// Whether to choose one of several results at random. Otherwise the list of results is
+        /// stored.
         pick: bool,
     },
-    /// A header with this name, in any case.
+    /// A header with this name, ignoring case.
     Header(Template),
-    /// The text of a streamed response: all content of its events.
+    /// The text of a streamed response: the content of all its events.
     StreamText,
     /// The first value at this JSON path in the events of a streamed response.
     StreamEvent(String),
@@ -413,19 +415,19 @@ pub enum CaptureSource {
         selector: Template,
         /// Name of the attribute. `None` captures all attributes as a mapping.
         attribute: Option<Template>,
-        /// Selects one of several elements.
+        /// Selects one of several matching elements.
         index: Index,
     },
     /// An XPath in an XML body.
     XPath {
         /// XPath expression.
         path: Template,
-        /// Whether to pick one of several nodes at random. Otherwise the list is stored.
+        /// Whether to choose one of several nodes at random. Otherwise the list of nodes is stored.
         pick: bool,
     },
-    /// A JavaScript regular expression that is applied to the body.
+    /// A JavaScript regular expression, applied to the body.
     Regexp {
-        /// Pattern, which the plan's reader has validated.
+        /// Pattern, which the plan reader has validated.
         pattern: String,
         /// JavaScript flags of the pattern.
         flags: String,
@@ -460,7 +462,7 @@ pub enum RegexGroup {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseCheck {
-    /// The status is one of these.
+    /// The status is one of these codes.
     Status(Vec<u16>),
     /// The header has this value.
     Header(String, Template),
@@ -470,9 +472,9 @@ pub enum ResponseCheck {
     JsonExists(Template),
     /// The body contains this text.
     BodyContains(Template),
-    /// A JavaScript regular expression finds a match in the body.
+    /// A JavaScript regular expression matches the body.
     BodyMatches {
-        /// Pattern, which the plan's reader has validated.
+        /// Pattern, which the plan reader has validated.
         pattern: String,
         /// JavaScript flags of the pattern.
         flags: String,

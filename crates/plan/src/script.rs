@@ -1,4 +1,4 @@
-//! The script of a plan: a file whose functions the scenarios call.
+//! The script of a plan: a file with functions that the scenarios call.
 
 use std::path::PathBuf;
 
@@ -11,8 +11,8 @@ use crate::At;
 pub struct ScriptFile {
     /// Absolute path of the file.
     pub path: PathBuf,
-    /// Position in the plan that names the file.
+    /// Position in the plan at which the file is named.
     pub at: Option<At>,
-    /// Folder in which functions may write files. `None` if nowhere.
+    /// Folder in which functions may write files. `None` if they may not write files.
     pub writes: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! Recognizes secrets: names whose values are secret, and parts of a value to hide. Hiding is up to
-//! the caller.
+//! Detection of secrets: names whose values are secret, and the parts of a value to hide. The
+//! caller hides them.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const WORDS: [&str; 8] = [
     "credential",
 ];
 
-/// A name that contains one of these as a whole word is secret. Longer words such as `author`,
+/// Words that make a name secret if one of its words is equal. Longer words such as `author`,
 /// `passenger` or `design` do not count.
 const PARTS: [&str; 10] = [
     "pwd",
@@ -31,7 +31,7 @@ const PARTS: [&str; 10] = [
     "signature",
 ];
 
-/// Words that turn a name into a count: `max_tokens`, `token_count`, `prompt_tokens`.
+/// Words that make a name the name of a count: `max_tokens`, `token_count`, `prompt_tokens`.
 const COUNTING: [&str; 17] = [
     "max",
     "min",
@@ -51,18 +51,18 @@ const COUNTING: [&str; 17] = [
     "cached",
     "thinking",
 ];
-/// Words that make a name secret, unless it is the name of a count.
+/// Words that make a name secret, unless the name is the name of a count.
 const COUNTED: [&str; 7] = [
     "token", "tokens", "session", "sessions", "key", "keys", "cookies",
 ];
 
-/// Whether a name denotes a count. All its words must be known, so `new_session_secret` is not a
-/// count.
+/// Returns whether a name is the name of a count. All its words must be known, so
+/// `new_session_secret` is not a count.
 fn is_count(name: &str) -> bool {
     let is_one_of = |part: &str, known: &[&str]| known.iter().any(|k| part.eq_ignore_ascii_case(k));
     let parts: Vec<&str> = parts(name).filter(|part| !part.is_empty()).collect();
     let counts = parts.iter().any(|part| is_one_of(part, &COUNTING));
-    // A singular such as `new_token` is the name of a secret.
+    // A singular such as `new_token` names a secret.
     let is_plural = parts.iter().any(|part| part.to_lowercase().ends_with('s'));
     let says_number = parts.iter().any(|part| is_one_of(part, &COUNTING[..9]));
     counts
@@ -76,7 +76,8 @@ fn is_count(name: &str) -> bool {
 /// unreadable.
 pub const MIN_LENGTH: usize = 4;
 
-/// Whether the name of a header, variable, query parameter or JSON key indicates a secret.
+/// Returns whether a header, variable, query parameter or JSON key with this name has a secret
+/// value.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     if is_count(name) {

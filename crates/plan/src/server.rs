@@ -1,4 +1,4 @@
-//! Sources of server metrics, and the grammar for writing one in a line.
+//! Sources of server metrics, and the one-line syntax for a source.
 
 mod percent;
 pub mod postgres;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::At;
 
-/// All types of places on one line, for messages and help texts.
+/// All types of source locations on one line, for messages and help texts.
 pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, postgres://…, promql:URL QUERY, process:NAME, pid:N, port:N, cgroup:PATH, command:LINE, or lab:/PATH of an embedded target";
 
 /// A source that is sampled about once a second.
@@ -21,10 +21,10 @@ pub struct MetricSource {
     /// Patterns of metrics to keep. `*` matches any text. An empty list keeps all metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Patterns of metrics to treat as counters, even if the source does not declare them.
+    /// Patterns of metrics to treat as counters, even if the source does not declare them as such.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<String>,
-    /// Pools, given by the names of their metrics.
+    /// Limited pools whose metrics the source provides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolMetrics>,
     /// Position in the file. `None` if the source is not from a file.
@@ -32,33 +32,33 @@ pub struct MetricSource {
     pub at: Option<At>,
 }
 
-/// A limited pool of threads or connections, given by the names of its metrics.
+/// A limited pool of threads or connections, described by the names of its metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolMetrics {
     /// Metric with the number of threads or connections in use.
     pub busy: String,
     /// Metric with the size of the pool.
     pub limit: String,
-    /// Metric with the number of waiters, if there is one.
+    /// Metric with the number of waiters, if the source has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
 }
 
-/// Location of metrics.
+/// Location from which metrics are read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricLocation {
     /// A URL. The format is detected from the response.
     Url(String),
-    /// A Redis URL.
+    /// A Redis server, by its URL.
     Redis(String),
-    /// A PostgreSQL URL.
+    /// A PostgreSQL server, by its URL.
     Postgres(String),
     #[expect(missing_docs, reason = "the names are self-explanatory")]
     Promql { url: String, query: String },
-    /// Processes of this machine with this name.
+    /// All processes of this machine with this name.
     Process(String),
-    /// The process of this machine with this id.
+    /// The process of this machine with this ID.
     Pid(u32),
     /// The process of this machine that listens on this port.
     Port(u16),
@@ -66,7 +66,7 @@ pub enum MetricLocation {
     Cgroup(String),
     /// A command that prints one line `NAME VALUE` per metric.
     Command(String),
-    /// A path on the embedded target, whose address is known only at run time.
+    /// A path on the embedded target, whose address is assigned when the run starts.
     Lab {
         /// Index of the target's listener, from 0.
         listener: usize,
@@ -100,7 +100,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Creates a source from its name and place. On failure, returns a message for the user.
+/// Creates a source from its name and location. On failure, returns a message for the user.
 pub fn named(name: &str, place: &str) -> Result<MetricSource, String> {
     check_name(name)?;
     Ok(MetricSource {
@@ -170,19 +170,19 @@ fn place_of(text: &str) -> Result<MetricLocation, String> {
 }
 
 impl MetricSource {
-    /// Whether the source keeps a metric.
+    /// Returns whether to keep the metric.
     #[must_use]
     pub fn wants(&self, metric: &str) -> bool {
         self.only.is_empty() || fits_any(&self.only, metric)
     }
 
-    /// Whether the user declares a metric as a counter.
+    /// Returns whether the user declared the metric as a counter.
     #[must_use]
     pub fn is_counter(&self, metric: &str) -> bool {
         fits_any(&self.counters, metric)
     }
 
-    /// Returns the patterns of `only` and `counters` that match none of these metrics.
+    /// Returns the patterns of `only` and `counters` that match none of `metrics`.
     #[must_use]
     pub fn unmatched(&self, metrics: &[&str]) -> Vec<&str> {
         let patterns = self.only.iter().chain(&self.counters);
@@ -196,7 +196,7 @@ impl MetricSource {
             .collect()
     }
 
-    /// Returns values that must never be shown: the password in the URL, encoded and decoded.
+    /// Returns the values that must never be shown: the password in the URL, encoded and decoded.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let url = match &self.place {
@@ -228,7 +228,7 @@ impl MetricSource {
     }
 }
 
-/// Decodes `user:password@` of a URL. Returns `None` if the URL has no credentials.
+/// Decodes `user:password@` in a URL. Returns `None` if the URL has no credentials.
 ///
 /// On failure, returns a message that does not repeat the credentials.
 pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, String> {
@@ -244,7 +244,7 @@ pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, Strin
     }
 }
 
-/// Returns the password in a URL as written.
+/// Returns the password in a URL, still encoded.
 #[must_use]
 pub fn password_of(url: &str) -> Option<&str> {
     let authority = url.split_once("://")?.1.split('/').next()?;

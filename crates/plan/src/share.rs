@@ -1,9 +1,8 @@
-//! Arithmetic for dividing arrivals and users into shares. Assigning the shares is up to the
-//! caller.
+//! Arithmetic that divides arrivals and users into shares. The caller assigns the shares.
 
 use serde::{Deserialize, Serialize};
 
-/// One of `of` equal shares of the numbers from 0: every `of`-th number, starting with `index`.
+/// One of `of` equal shares of the whole numbers: every `of`-th number, starting with `index`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// Index of the share, from 0.
@@ -19,10 +18,10 @@ impl Default for Share {
 }
 
 impl Share {
-    /// Share that contains all numbers.
+    /// The share that contains all numbers.
     pub const WHOLE: Share = Share { index: 0, of: 1 };
 
-    /// Divides this share into `of` equal shares and returns the one with this index. Other shares
+    /// Divides this share into `of` equal parts, and returns the part with this index. Other shares
     /// may be divided differently.
     #[must_use]
     pub fn part(self, index: u64, of: u64) -> Share {
@@ -32,19 +31,19 @@ impl Share {
         }
     }
 
-    /// Returns the number of the share, from 1, as messages name it.
+    /// Returns the number of the share as shown in messages, from 1.
     #[must_use]
     pub fn number(self) -> u64 {
         self.index + 1
     }
 
-    /// Whether the share contains a number.
+    /// Returns whether the share contains a number.
     #[must_use]
     pub fn has(self, number: u64) -> bool {
         number % self.of == self.index
     }
 
-    /// Whether the two shares have any number in common.
+    /// Returns whether the two shares overlap.
     #[must_use]
     pub fn meets(self, other: Share) -> bool {
         // Shares overlap if their indexes are equal modulo the greatest common divisor of their
@@ -56,7 +55,7 @@ impl Share {
         common == 0 || self.index % common == other.index % common
     }
 
-    /// Returns how many of the first `count` numbers are in the share.
+    /// Returns how many of the numbers from 0 to `count - 1` are in the share.
     #[must_use]
     pub fn of_first(self, count: u64) -> u64 {
         (count + self.of - 1).saturating_sub(self.index) / self.of

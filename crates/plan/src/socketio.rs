@@ -1,13 +1,13 @@
-//! Socket.IO steps: what is emitted in a session, and which events are awaited.
+//! Socket.IO steps: emitting events in a session, and waiting for events.
 //!
-//! A session is opened by a request step with [`Request::socketio`](crate::Request::socketio). A
-//! virtual user has one.
+//! A request step with [`Request::socketio`](crate::Request::socketio) opens the session. A virtual
+//! user has at most one session.
 
 use serde::Serialize;
 
 use crate::{At, template::Template, websocket::MessageExpectation};
 
-/// Makes a request open a Socket.IO session. The request must be a GET without a body.
+/// Settings for a request that opens a Socket.IO session. The request must be a GET without a body.
 #[derive(Debug, Clone, Serialize)]
 pub struct SocketIoConnect {
     /// Namespace to join.
@@ -15,7 +15,7 @@ pub struct SocketIoConnect {
     /// Credentials for the namespace, sent as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth: Option<Template>,
-    /// Whether the session begins with a WebSocket instead of polling.
+    /// Whether the session starts on a WebSocket instead of polling.
     pub is_websocket: bool,
 }
 
@@ -24,15 +24,14 @@ pub struct SocketIoConnect {
 pub struct SocketIoStep {
     /// What the step does.
     pub action: SocketIoAction,
-    /// Label of the samples without its leading verb, see [`SocketIoStep::verb`].
+    /// Label of the samples, without the verb that [`SocketIoStep::verb`] returns.
     pub label: String,
     /// Position in the file.
     pub at: Option<At>,
 }
 
 impl SocketIoStep {
-    /// Returns the first word of the label. `None` if the step has no label, because nothing is
-    /// timed.
+    /// Returns the first word of the label. `None` if the step is not timed and has no label.
     #[must_use]
     pub fn verb(&self) -> Option<&'static str> {
         match self.action {
@@ -44,7 +43,7 @@ impl SocketIoStep {
         }
     }
 
-    /// Returns what the arguments of the awaited acknowledgement or event must be.
+    /// Returns the condition on the arguments of the awaited acknowledgement or event.
     #[must_use]
     pub fn argument_match(&self) -> &ArgumentMatch {
         match &self.action {
@@ -63,7 +62,7 @@ impl SocketIoStep {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SocketIoAction {
-    /// Joins another namespace, unless the user already has.
+    /// Joins another namespace, unless the user is already in it.
     Join {
         /// The namespace.
         namespace: Template,
@@ -71,7 +70,7 @@ pub enum SocketIoAction {
         #[serde(skip_serializing_if = "Option::is_none")]
         auth: Option<Template>,
     },
-    /// Moves the session from polling to a WebSocket, if the server offers that.
+    /// Upgrades the session from polling to a WebSocket, if the server supports that.
     Upgrade,
     /// Sends an event, and waits for its acknowledgement or for another event.
     Emit(Box<Emit>),
@@ -90,19 +89,19 @@ pub struct Emit {
     pub namespace: Template,
     /// Name of the event.
     pub event: Template,
-    /// Arguments of the event, sent as JSON. A value without a name is sent as null.
+    /// Arguments of the event, sent as JSON. Undefined values are sent as null.
     pub arguments: Vec<Template>,
-    /// What the step waits for.
+    /// What the step waits for after sending.
     pub awaits: EmitAwaits,
 }
 
-/// What a step that sends an event waits for.
+/// What a step waits for after it sent an event.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmitAwaits {
-    /// Nothing: the step ends when the event was sent.
+    /// Nothing. The step ends as soon as the event is sent.
     Nothing,
-    /// The server's acknowledgement, whose arguments are a list.
+    /// The server's acknowledgement, whose arguments form a list.
     Ack(AckExpectation),
     /// An event.
     Event(Box<EventExpectation>),
@@ -111,9 +110,9 @@ pub enum EmitAwaits {
 /// An acknowledgement to wait for.
 #[derive(Debug, Clone, Serialize)]
 pub struct AckExpectation {
-    /// What the arguments must be.
+    /// Condition on the arguments.
     pub fits: ArgumentMatch,
-    /// Conditions of the list of arguments, and what is extracted from it.
+    /// Conditions on the list of arguments, and values to extract from it.
     pub content: MessageExpectation,
 }
 
@@ -124,28 +123,29 @@ pub struct EventExpectation {
     pub namespace: Template,
     /// Name of the event.
     pub event: Template,
-    /// What the arguments must be.
+    /// Condition on the arguments.
     pub fits: ArgumentMatch,
-    /// Conditions of the list of arguments, and what is extracted from it. An event that does not
-    /// meet them is not the expected one.
+    /// Conditions on the list of arguments, and values to extract from it. The step continues to
+    /// wait if an event does not meet them.
     pub content: MessageExpectation,
 }
 
-/// What the arguments of an event or acknowledgement must be.
+/// A condition on the arguments of an event or acknowledgement.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentMatch {
-    /// Anything.
+    /// Any arguments.
     #[default]
     Any,
-    /// Artillery's rule. The arguments of all events with the name are collected until they fit, or
-    /// until the time limit. Conditions and captures then apply to all of them, and a failed
-    /// condition fails the step.
+    /// Artillery's rule. The arguments of all events with the name are collected until they match
+    /// or the time limit expires. Conditions and captures then apply to all of the arguments, and a
+    /// failed condition fails the step.
     Collected {
-        /// A list must equal all collected arguments, and another value the last one. A text must
-        /// be part of the last one. `None`: arguments are collected until the time limit.
+        /// Expected value. A list must equal all collected arguments. Any other value must equal
+        /// the last argument, and a text only needs to be part of it. `None` means that arguments
+        /// are collected until the time limit.
         expected: Option<Template>,
-        /// Whether the expected text is searched in the concatenated arguments.
+        /// Whether to search for the expected text in the concatenated arguments.
         is_joined: bool,
     },
 }

@@ -27,10 +27,10 @@ pub enum Template {
     Literal(Value),
     /// A single variable, whose value keeps its type.
     Variable(Path),
-    /// A single function, whose result keeps its type. Only [`Template::typed`] creates this
+    /// A single function call, whose result keeps its type. Only [`Template::typed`] creates this
     /// variant.
     Call(FunctionCall),
-    /// Text with variables and functions, which evaluates to text.
+    /// Text with variables and function calls. Evaluates to text.
     Text(Vec<Piece>),
     /// A list of templates.
     List(Vec<Template>),
@@ -46,12 +46,12 @@ pub enum Piece {
     Text(String),
     /// A variable, converted to text.
     Variable(Path),
-    /// The result of a function, as text.
+    /// The result of a function call, converted to text.
     Call(FunctionCall),
 }
 
-/// A template that is a single undefined variable. It has no value, in contrast to the text
-/// `undefined`.
+/// The error for a template that is a single undefined variable. Such a template has no value,
+/// unlike the text `undefined`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undefined;
 
@@ -64,20 +64,20 @@ impl std::fmt::Display for Undefined {
 impl std::error::Error for Undefined {}
 
 impl From<&str> for Template {
-    /// Creates literal text, without interpreting braces.
+    /// Creates literal text, in which braces have no meaning.
     fn from(text: &str) -> Template {
         Template::Literal(Value::String(text.to_owned()))
     }
 }
 
 impl Template {
-    /// Parses a value recursively, including keys. Fails on unknown functions and invalid
-    /// arguments.
+    /// Parses a value recursively, including keys. Fails if a function is unknown or its arguments
+    /// are invalid.
     pub fn parse(value: &Value) -> Result<Template, TemplateError> {
         Template::parse_with(value, Functions::BuiltIn)
     }
 
-    /// Parses a value that may call these functions. Fails like [`Template::parse`].
+    /// Parses a value whose templates may call these functions. Fails like [`Template::parse`].
     pub fn parse_with(value: &Value, functions: Functions) -> Result<Template, TemplateError> {
         let parse = |value: &Value| Template::parse_with(value, functions);
         match value {
@@ -102,12 +102,12 @@ impl Template {
         Template::parse_text_with(text, Functions::BuiltIn)
     }
 
-    /// Parses a string that may call these functions. Fails like [`Template::parse`].
+    /// Parses a string whose templates may call these functions. Fails like [`Template::parse`].
     pub fn parse_text_with(text: &str, functions: Functions) -> Result<Template, TemplateError> {
         parse::text(text, functions)
     }
 
-    /// Creates a list, which is a literal if all items are literals.
+    /// Creates a list. The list is a literal if all items are literals.
     #[must_use]
     pub fn list(items: Vec<Template>) -> Template {
         match items
@@ -120,7 +120,7 @@ impl Template {
         }
     }
 
-    /// Creates a mapping, which is a literal if all keys and values are literals.
+    /// Creates a mapping. The mapping is a literal if all keys and values are literals.
     #[must_use]
     pub fn map(entries: Vec<(Template, Template)>) -> Template {
         let literal = |(key, item): &(Template, Template)| {
@@ -135,8 +135,8 @@ impl Template {
         }
     }
 
-    /// Makes values that consist of a single function keep the type of the result. Keys, and
-    /// functions within text, stay text.
+    /// Lets values that consist of a single function call keep the type of the result. Keys, and
+    /// calls within text, still evaluate to text.
     #[must_use]
     pub fn typed(self) -> Template {
         match self {
@@ -172,7 +172,7 @@ impl Template {
         paths.into_iter()
     }
 
-    /// Returns the first function that needs the plugin fake-data.
+    /// Returns the first function that requires the plugin `fake-data`.
     #[must_use]
     pub fn made_up(&self) -> Option<Fakery> {
         self.find_call(&|call| match call {
@@ -253,8 +253,10 @@ impl Template {
         }
     }
 
-    /// Appends the value as text for a URL, a header or a line. If the template is a single
-    /// undefined variable, or calls a function that does not exist, fails and writes nothing.
+    /// Appends the value as text for a URL, a header or a line.
+    ///
+    /// Fails without writing anything if the template is a single undefined variable, or if it
+    /// calls a function that does not exist.
     pub fn write_text(
         &self,
         scope: &dyn Scope,
@@ -273,7 +275,7 @@ impl Template {
         Ok(())
     }
 
-    /// Returns the value as it could be written in a file, with placeholders in braces.
+    /// Returns the template as it could be written in a file, with placeholders in braces.
     #[must_use]
     pub fn source(&self) -> Value {
         let braces = |path: &Path| format!("{{{{ {} }}}}", path.text());
@@ -352,7 +354,7 @@ impl Template {
 }
 
 fn write_map(entries: &[(Template, Template)], scope: &dyn Scope, rng: &mut Rng, out: &mut String) {
-    // Templated keys may be equal, and the last one wins, so build a map.
+    // Templated keys may turn out equal, and the last one wins, so build a map.
     if entries.iter().any(|(key, _)| key.as_literal().is_none()) {
         let map = Template::Map(entries.to_vec())
             .eval(scope, rng)
@@ -399,7 +401,7 @@ fn write_pieces(
     Ok(())
 }
 
-/// Maximum nesting of variables within values, because a value may contain its own name.
+/// Maximum nesting of variables in values. It stops values that refer to themselves.
 const MAX_NESTING: u32 = 8;
 
 /// Maximum size of an expanded value in bytes.
@@ -415,7 +417,7 @@ fn write_variable(path: &Path, scope: &dyn Scope, out: &mut String, depth: u32) 
     write_expanded(&text, scope, out, depth);
 }
 
-/// Appends a text and expands variables in it.
+/// Appends a text, with its variables expanded.
 fn write_expanded(text: &str, scope: &dyn Scope, out: &mut String, depth: u32) {
     if depth >= MAX_NESTING || out.len() > MAX_EXPANDED || !text.contains("{{") {
         return out.push_str(text);

@@ -1,4 +1,5 @@
-//! Which requests carry a trace context, and where traces can be seen.
+//! Settings for trace contexts: which requests carry one, and the URL at which traces can be
+//! viewed.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,7 @@ pub struct TraceContext {
     /// Whether the header asks the service to record the request. Otherwise the service decides.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub asks_to_record: bool,
-    /// First hexadecimal digits of every trace id, at most 16.
+    /// First hexadecimal digits of every trace ID, at most 16.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id_prefix: String,
 }
@@ -32,7 +33,7 @@ impl Default for TraceContext {
     }
 }
 
-/// Which requests carry a trace context. It never depends on the outcome of a request.
+/// Which requests carry a trace context. The choice never depends on the outcome of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceSampling {
@@ -46,8 +47,8 @@ pub enum TraceSampling {
 }
 
 impl TraceSampling {
-    /// Parses `all`, a share such as `1%`, or a rate such as `10/s`. Returns what is wrong on
-    /// failure.
+    /// Parses `all`, a share such as `1%`, or a rate such as `10/s`. On failure, returns a
+    /// description of the problem.
     pub fn parse(text: &str) -> Result<TraceSampling, String> {
         let text = text.trim();
         let wrong = || {
@@ -74,7 +75,7 @@ impl TraceSampling {
 }
 
 impl TraceContext {
-    /// Checks an address of traces. Returns what is wrong on failure.
+    /// Checks a URL template for traces. On failure, returns a description of the problem.
     pub fn check_url(url: &str) -> Result<(), String> {
         let is_web = url.starts_with("https://") || url.starts_with("http://");
         if !is_web || !url.contains("{trace_id}") {
@@ -86,7 +87,7 @@ impl TraceContext {
         Ok(())
     }
 
-    /// Returns the address of a trace. `url` contains `{trace_id}` and perhaps `{span_id}`.
+    /// Returns the URL of a trace. `url` contains `{trace_id}` and optionally `{span_id}`.
     #[must_use]
     pub fn link(url: &str, trace_id: &str, span_id: &str) -> String {
         let url = url.replace("{trace_id}", trace_id);

@@ -19,7 +19,7 @@ pub const DAY: u64 = 24 * HOUR;
 /// Maximum duration in a plan: 100 days, so that all products fit into 128 bits.
 pub const MAX_DURATION: u64 = 100 * DAY;
 
-/// Events per second as an exact fraction.
+/// A number of events per second, as an exact fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// Number of events.
@@ -38,7 +38,7 @@ impl Rate {
         }
     }
 
-    /// Returns the exact fraction for a decimal number with up to six decimals.
+    /// Returns the exact fraction for a decimal number with at most six decimals.
     #[must_use]
     pub fn from_f64(per_second: f64) -> Option<Rate> {
         if !(0.0..=1e9).contains(&per_second) {
@@ -55,19 +55,20 @@ impl Rate {
         )
     }
 
-    /// Reduces a ratio of any size, and rounds it if it exceeds 62 bits. Returns `None` if the
-    /// result would be zero.
+    /// Reduces a ratio of any size. Rounds it if it exceeds 62 bits. Returns `None` if the result
+    /// would be zero.
     #[must_use]
     pub fn ratio(count: u128, per_ns: u128) -> Option<Rate> {
         let divisor = wide_gcd(count, per_ns).max(1);
         let (mut count, mut per_ns) = (count / divisor, per_ns / divisor);
-        // Limit the size, because products with another rate or a duration must fit into 128 bits.
+        // Limit the size, because the product with another rate or a duration must fit into 128
+        // bits.
         let mut excess = 0;
         while count.max(per_ns) >> excess >= 1 << 62 {
             excess += 1;
         }
         if excess > 0 {
-            // Round the smaller number and scale the larger one with it, to keep the ratio.
+            // Round the smaller number and scale the larger one accordingly, to keep the ratio.
             let ratio = count as f64 / per_ns as f64;
             if count < per_ns {
                 count = (count >> excess).max(u128::from(count > 0));
@@ -84,7 +85,7 @@ impl Rate {
         (rate.per_ns > 0 && rate.as_f64() <= 1e9).then_some(rate)
     }
 
-    /// Returns the sum of both rates.
+    /// Returns the sum of the two rates.
     #[must_use]
     pub fn plus(self, other: Rate) -> Option<Rate> {
         let [a, b] = [self, other].map(|rate| (u128::from(rate.count), u128::from(rate.per_ns)));
@@ -107,7 +108,7 @@ impl Rate {
         self.count as f64 * SECOND as f64 / self.per_ns as f64
     }
 
-    /// Whether the rate is zero.
+    /// Returns whether the rate is zero.
     #[must_use]
     pub fn is_zero(self) -> bool {
         self.count == 0
@@ -148,7 +149,7 @@ fn wide_gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// Error in a quantity, a criterion or a similar text.
+/// An error in a quantity, a criterion or a similar text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrammarError {
     /// Offset of the error, in bytes from the start of the parsed text.
@@ -158,7 +159,7 @@ pub struct GrammarError {
 }
 
 impl GrammarError {
-    /// Formats the error on one line, with the subject, the text and the position.
+    /// Formats the error on one line, with its subject, the text and the position.
     #[must_use]
     pub fn describe(&self, subject: &str, text: &str) -> String {
         let before = &text[..self.offset.min(text.len())];
@@ -181,7 +182,7 @@ impl std::error::Error for GrammarError {}
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "unit", content = "value", rename_all = "lowercase")]
 pub enum Quantity {
-    /// A bare number.
+    /// A number without unit.
     Number(f64),
     /// A duration, in nanoseconds.
     Duration(u64),
@@ -191,8 +192,8 @@ pub enum Quantity {
     PerSecond(f64),
 }
 
-/// Parses `10`, `1.5s`, `200ms`, `1 %` or `200/s`. Fails unless the text is a non-negative number
-/// without unit or with a known one.
+/// Parses a quantity such as `10`, `1.5s`, `200ms`, `1 %` or `200/s`. Fails unless the text is a
+/// non-negative number, optionally with a known unit.
 pub fn parse_quantity(text: &str) -> Result<Quantity, GrammarError> {
     let trimmed = text.trim_start();
     let lead = text.len() - trimmed.len();

@@ -1,4 +1,5 @@
-//! Users of a closed load whose number changes. Their active periods are computed in closed form.
+//! Users of a closed load whose number changes. Each user's active periods are computed directly
+//! from the user's number.
 
 use serde::Serialize;
 
@@ -11,24 +12,24 @@ pub struct UserPhase {
     pub from: u32,
     /// Number of users at the end.
     pub to: u32,
-    /// Duration.
+    /// Duration in nanoseconds.
     pub duration_ns: u64,
-    /// Duration as written in the file, because some reports repeat it.
+    /// Duration as written in the file. Some reports repeat it.
     pub duration_text: String,
 }
 
-/// Period in which a virtual user may start iterations, in nanoseconds from the start of the run.
+/// A period in which a virtual user may start iterations, in nanoseconds from the start of the run.
 /// The last iteration may finish later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActivePeriod {
-    /// Time from which iterations may start.
+    /// Time at which iterations may start.
     pub from_ns: u64,
-    /// Time from which no iteration starts.
+    /// Time from which no more iterations start.
     pub until_ns: u64,
 }
 
 impl UserPhase {
-    /// Whether the number of users is constant and above zero.
+    /// Returns whether the number of users is constant and above zero.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.from == self.to && self.from > 0

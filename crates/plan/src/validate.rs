@@ -1,4 +1,4 @@
-//! Validation of plans, independent of their source.
+//! Validation of plans, independent of their source format.
 
 use crate::{At, Draw, Load, Plan, PoolPolicy, Shape, Work, Workload, schedule::Schedule, units};
 
@@ -21,7 +21,7 @@ impl std::fmt::Display for Problem {
 }
 
 impl Problem {
-    /// Creates a problem without position.
+    /// Creates a problem without a position.
     #[must_use]
     pub fn anywhere(message: impl Into<String>) -> Problem {
         Problem {
@@ -76,7 +76,7 @@ impl Plan {
         }
     }
 
-    /// Finds workloads that would start after the load has ended.
+    /// Finds workloads that would start after the end of the load.
     fn late_workloads(&self, problems: &mut Vec<Problem>) {
         let end_ns = self.end_ns();
         let late = self
@@ -91,7 +91,7 @@ impl Plan {
         }
     }
 
-    /// Returns a workload that would run no scenario.
+    /// Returns a workload that runs no scenario, if there is one.
     fn idle_workload(&self) -> Option<&Workload> {
         let has_weight = |index: &usize| {
             let scenario = self.scenarios().get(*index);
@@ -101,7 +101,7 @@ impl Plan {
         workloads.find(|workload| !workload.scenarios.iter().any(has_weight))
     }
 
-    /// Creates the schedule of the load. Empty for several workloads: see
+    /// Creates the schedule of the load. With several workloads, the schedule is empty: see
     /// [`Plan::schedule_of_workload`].
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
@@ -120,7 +120,7 @@ impl Plan {
             .min(self.max_duration_ns.unwrap_or(u64::MAX))
     }
 
-    /// Returns the draw that selects the scenario of each arrival.
+    /// Returns the random choice of each arrival's scenario.
     #[must_use]
     pub fn draw(&self, seed: u64) -> Draw {
         Draw::new(
@@ -129,7 +129,8 @@ impl Plan {
         )
     }
 
-    /// Returns the highest planned arrival rate per second. `None` if nothing arrives by a schedule.
+    /// Returns the highest planned arrival rate per second. `None` if no arrivals follow a
+    /// schedule.
     #[must_use]
     pub fn peak_rate(&self) -> Option<f64> {
         self.load.has_arrivals().then(|| self.load.peak_rate())
@@ -137,7 +138,7 @@ impl Plan {
 }
 
 impl Load {
-    /// Whether all arrivals follow a schedule, independently of responses.
+    /// Returns whether all arrivals follow a schedule, independently of responses.
     #[must_use]
     pub fn is_paced(&self) -> bool {
         match self {
@@ -147,7 +148,7 @@ impl Load {
         }
     }
 
-    /// Whether any arrivals follow a schedule.
+    /// Returns whether any arrivals follow a schedule.
     #[must_use]
     pub fn has_arrivals(&self) -> bool {
         match self {
@@ -203,8 +204,8 @@ impl Load {
         }
     }
 
-    /// Returns the highest rate per second. 0 if the load has no rate. For several loads, the sum
-    /// of their highest rates, even if they are reached at different times.
+    /// Returns the highest rate per second, or 0 if the load has no rate. For several loads,
+    /// returns the sum of their highest rates, even if those occur at different times.
     #[must_use]
     pub fn peak_rate(&self) -> f64 {
         if let Load::Several { workloads } = self {

@@ -1,5 +1,5 @@
-//! Business volumes as arrivals per second, levels (multiples of all volumes), and the resulting
-//! weights. All are exact fractions.
+//! Business volumes as arrivals per second, load levels (multiples of all volumes), and the
+//! resulting weights. All are exact fractions.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::{
 
 const MILLION: u64 = 1_000_000;
 
-/// Number of starts of a scenario at 1x.
+/// The number of starts of a scenario per period, at 1x.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Volume {
     /// The volume as written in the plan. Some reports quote it.
@@ -18,19 +18,20 @@ pub struct Volume {
     /// Arrivals per second at 1x.
     #[serde(rename = "per_second")]
     pub rate: Rate,
-    /// The present volume, which reports compare with the tested one. It does not affect the load.
+    /// The present volume, which reports compare with the tested volume. It does not affect the
+    /// load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub today: Option<Box<Volume>>,
 }
 
-/// Conversion of a business volume to a peak rate.
+/// Parameters that convert a business volume to a peak rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeakRate {
     /// Hours of the day in which the volume occurs. `None` if the volume's unit states the period.
     pub hours: Option<f64>,
     /// Peak rate divided by mean rate.
     pub clustering: f64,
-    /// Expected growth, where 0.2 is 20 %.
+    /// Expected growth as a share: 0.2 is 20 %.
     pub growth: f64,
 }
 
@@ -47,7 +48,7 @@ impl Default for PeakRate {
 impl Volume {
     /// Parses `35260/h`, or `500000` with the hours in which it occurs.
     ///
-    /// Fails if the text is invalid, or if unit and hours contradict each other.
+    /// Fails if the text is invalid, or if the unit and the hours contradict each other.
     pub fn read(text: &str, peak: PeakRate) -> Result<Volume, GrammarError> {
         let refused = |message: String| Err(GrammarError { offset: 0, message });
         let trimmed = text.trim();
@@ -65,7 +66,7 @@ impl Volume {
                     trimmed_number = trimmed.split('/').next().unwrap_or(trimmed)
                 ));
             }
-            // A volume per day and a volume without unit both occur within these hours.
+            // A volume per day and a volume without a unit both occur within these hours.
             (None, Some(hours)) => within(trimmed, hours)?,
             (Some("d"), Some(hours)) => {
                 within(trimmed.split('/').next().unwrap_or(trimmed), hours)?
@@ -166,7 +167,7 @@ impl LoadLevel {
         }
     }
 
-    /// Whether a string has the form of a level instead of a rate.
+    /// Returns whether a text has the form of a level instead of a rate.
     #[must_use]
     pub fn is_meant(text: &str) -> bool {
         text.trim_end().ends_with(['x', '%'])
@@ -178,7 +179,7 @@ impl LoadLevel {
         full.times(self.millionths, MILLION)
     }
 
-    /// Returns the level as a number.
+    /// Returns the level as a factor.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.millionths as f64 / MILLION as f64
@@ -191,7 +192,7 @@ impl std::fmt::Display for LoadLevel {
     }
 }
 
-/// Returns the arrivals per second at 1x. `None` if there are no scenarios, or if one has no
+/// Returns the total arrivals per second at 1x. `None` if there are no scenarios, or if one has no
 /// volume.
 #[must_use]
 pub fn full(scenarios: &[Scenario]) -> Option<Rate> {
@@ -200,8 +201,8 @@ pub fn full(scenarios: &[Scenario]) -> Option<Rate> {
     volumes.try_fold(first, |sum, volume| sum.plus(volume?.rate))
 }
 
-/// Returns the smallest exact weights in proportion to the rates, or the nearest ones that fit into
-/// 32 bits.
+/// Returns the smallest exact weights in proportion to the rates, or the nearest weights that fit
+/// into 32 bits.
 #[must_use]
 pub fn weights(rates: &[Rate]) -> Vec<u32> {
     exact_weights(rates).unwrap_or_else(|| {

@@ -1,6 +1,6 @@
-//! WebSocket steps: what is sent on a connection, and which messages are awaited.
+//! WebSocket steps: sending messages on a connection, and waiting for messages.
 //!
-//! A connection is opened by a request step with [`Request::websocket`](crate::Request::websocket).
+//! A request step with [`Request::websocket`](crate::Request::websocket) opens the connection.
 
 use serde::Serialize;
 
@@ -10,49 +10,50 @@ use crate::{
     template::Template,
 };
 
-/// Makes a request open a WebSocket connection. The request must be a GET without a body.
+/// Settings for a request that opens a WebSocket connection. The request must be a GET without a
+/// body.
 #[derive(Debug, Clone, Serialize)]
 pub struct WebSocketConnect {
-    /// Name by which later steps refer to the connection. Empty for the only one.
+    /// Name by which later steps refer to the connection. Empty if there is only one connection.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub connection: String,
     /// Subprotocols to offer, in order of preference.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subprotocols: Vec<Template>,
-    /// Compression to offer.
+    /// Compression to offer to the server.
     pub deflate: WebSocketDeflate,
 }
 
-/// Compression that is offered to the server (permessage-deflate).
+/// Compression to offer to the server (permessage-deflate).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WebSocketDeflate {
-    /// None.
+    /// No compression.
     #[default]
     Off,
-    /// Each message is compressed on its own, so that a connection needs no memory for it.
+    /// Each message is compressed independently, so that a connection needs no memory for
+    /// compression.
     EachMessage,
-    /// Messages may refer to earlier ones, as browsers allow it. A connection needs up to 300 kB.
+    /// Messages may refer to earlier ones, as browsers allow. A connection needs up to 300 kB.
     Full,
 }
 
 /// A step on an open WebSocket connection.
 #[derive(Debug, Clone, Serialize)]
 pub struct WebSocketStep {
-    /// Name of the connection. Empty for the only one.
+    /// Name of the connection. Empty if there is only one connection.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub connection: String,
     /// What the step does.
     pub action: WebSocketAction,
-    /// Label of the samples without its leading verb, see [`WebSocketStep::verb`].
+    /// Label of the samples, without the verb that [`WebSocketStep::verb`] returns.
     pub label: String,
     /// Position in the file.
     pub at: Option<At>,
 }
 
 impl WebSocketStep {
-    /// Returns the first word of the label. `None` if the step has no label, because nothing is
-    /// timed.
+    /// Returns the first word of the label. `None` if the step is not timed and has no label.
     #[must_use]
     pub fn verb(&self) -> Option<&'static str> {
         match self.action {
@@ -67,7 +68,7 @@ impl WebSocketStep {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WebSocketAction {
-    /// Sends a message, and waits for another one if `expect` is set.
+    /// Sends a message, and waits for a message if `expect` is set.
     Send {
         /// The text to send. A mapping or list is sent as JSON.
         payload: Template,
@@ -83,17 +84,17 @@ pub enum WebSocketAction {
     Close(u16),
 }
 
-/// A message to wait for.
+/// The messages to wait for.
 #[derive(Debug, Clone, Serialize)]
 pub struct MessageExpectation {
-    /// Conditions that the message meets. Other messages are counted as unclaimed. Without
-    /// conditions, any message is the expected one.
+    /// Conditions that an awaited message meets. Other messages count as unclaimed. Without
+    /// conditions, any message matches.
     pub conditions: Vec<ResponseCheck>,
     /// Number of messages to wait for.
     pub count: u32,
-    /// Time limit in nanoseconds. `None` means the limit of requests.
+    /// Time limit in nanoseconds. `None` means the time limit of requests.
     pub within_ns: Option<u64>,
-    /// Values that are extracted from the last expected message.
+    /// Values to extract from the last awaited message.
     pub captures: Vec<Capture>,
 }
 

@@ -1,36 +1,36 @@
-//! Types of work, which decide which requests are sent. The engine has a driver for each type.
+//! Kinds of work, which determine the requests of a run. The engine has a driver for each kind.
 
 use serde::Serialize;
 
 use crate::{Scenario, mqtt::Mqtt};
 
-/// Type of work.
+/// What generates the requests of a run.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
     /// Virtual users run scenarios. Each arrival's scenario is chosen by weight.
     Scenarios(Vec<Scenario>),
-    /// Connections send raw requests that a source supplies.
+    /// Connections send raw requests from a request source.
     Batch(Batch),
     /// MQTT clients connect, publish and subscribe.
     Mqtt(Mqtt),
-    /// External code decides at run time what to send. Labels are added when they are first used.
+    /// External code decides during the run what to send. Labels are created on first use.
     External(External),
 }
 
-/// Raw requests over connections.
+/// Raw requests, sent over connections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batch {
-    /// HTTP method. Empty if only the source of the requests determines it.
+    /// HTTP method. Empty if the request source determines it.
     pub method: String,
     /// Label of the requests.
     pub name: String,
 }
 
-/// Work that external code drives.
+/// Work that an external program drives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct External {
-    /// Name of the tool or protocol that drives it.
+    /// Name of the tool or protocol.
     pub by: String,
 }
 
@@ -54,7 +54,7 @@ impl Work {
         }
     }
 
-    /// Whether labels become known only at run time.
+    /// Returns whether some labels become known only during the run.
     #[must_use]
     pub fn names_come_up(&self) -> bool {
         matches!(self, Work::External(_))

@@ -4,26 +4,26 @@ use serde::Serialize;
 
 use crate::{Draw, Load, Phase, Plan, Schedule, Shape, UserPhase, units::SECOND};
 
-/// Why a plan with several workloads of scenarios cannot run in several processes.
+/// Message: why a plan with several workloads of scenarios must run in a single process.
 pub const SEVERAL_IN_ONE_PROCESS: &str = "a plan with `workloads` runs in one process: leave out the options for several processes, or write a plan with one `load`";
 
-/// A load with a name, which starts at its own time.
+/// A named load that starts at its own time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
     /// Name, which is unique in the run.
     pub name: String,
     /// Start, in nanoseconds from the start of the run.
     pub starts_ns: u64,
-    /// How long iterations may go on after the end of the load, in nanoseconds.
+    /// How long iterations may continue after the end of the load, in nanoseconds.
     pub graceful_stop_ns: u64,
     /// Arrivals or users, with times from the start of the workload.
     pub load: Load,
     /// Number of planned arrivals. `None` for users, whose number of iterations is not planned.
     pub planned: Option<u64>,
-    /// Description in the words of the test's tool.
+    /// Description in the terms of the test's original tool.
     pub text: String,
-    /// Indexes of the plan's scenarios that the workload runs, by their weights. A scenario belongs
-    /// to at most one workload. Empty if a driver of its own decides what runs.
+    /// Indexes of the plan's scenarios that the workload runs, chosen by their weights. A scenario
+    /// belongs to at most one workload. Empty if an external driver decides what to run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scenarios: Vec<usize>,
 }
@@ -42,7 +42,7 @@ impl Workload {
         self.load.rate_at(at_ns.checked_sub(self.starts_ns)?)
     }
 
-    /// Whether the arrivals follow a schedule, independently of responses.
+    /// Returns whether the arrivals follow a schedule, independently of responses.
     #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self.load, Load::Open { .. })
@@ -57,7 +57,7 @@ impl Workload {
         }
     }
 
-    /// Returns the load with a pause before it, so that its times count from the start of the run.
+    /// Returns the load with a preceding pause, so that its times count from the start of the run.
     #[must_use]
     pub fn load_on_timeline(&self) -> Load {
         let mut load = self.load.clone();
@@ -93,8 +93,8 @@ impl Workload {
     }
 }
 
-/// Returns the seed of a workload's random numbers. Workloads number their arrivals from 0, so
-/// equal seeds would give equal values to the users of several workloads.
+/// Returns the seed for a workload's random numbers. Every workload numbers its arrivals from 0, so
+/// equal seeds would give the users of several workloads equal values.
 #[must_use]
 pub fn seed_of_workload(seed: u64, index: usize) -> u64 {
     seed.wrapping_add((index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -110,7 +110,7 @@ impl Plan {
         }
     }
 
-    /// Whether users of a closed load run alongside arrivals of an open one.
+    /// Returns whether the plan has both users of a closed load and arrivals of an open load.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
         let workloads = self.workloads();
@@ -136,7 +136,7 @@ impl Plan {
         }
     }
 
-    /// Returns the number of planned arrivals of a workload. `None` if it has users.
+    /// Returns the number of planned arrivals of a workload. `None` if the workload has users.
     #[must_use]
     pub fn planned_of_workload(&self, index: usize, seed: u64) -> Option<u64> {
         let workload = self.workloads().get(index)?;
@@ -147,7 +147,8 @@ impl Plan {
         is_open.then(|| self.schedule_of_workload(index, seed).total())
     }
 
-    /// Returns an open workload whose first arrival would be due after its end.
+    /// Returns an open workload whose first arrival would be due after the end of the workload, if
+    /// there is one.
     #[must_use]
     pub fn workload_without_arrivals(&self, seed: u64) -> Option<&Workload> {
         let mut workloads = self.workloads().iter().enumerate();
@@ -156,7 +157,7 @@ impl Plan {
         idle.map(|(_, workload)| workload)
     }
 
-    /// Returns the draw that selects the scenario of each arrival of a workload.
+    /// Returns the random choice of the scenario for each arrival of a workload.
     #[must_use]
     pub fn draw_of_workload(&self, index: usize, seed: u64) -> Draw {
         let own = self.workloads().get(index);

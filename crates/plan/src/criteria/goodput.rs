@@ -1,4 +1,4 @@
-//! Parser of `goodput(ttft < 1s, per-token < 50ms)`.
+//! Parser for goodput metrics such as `goodput(ttft < 1s, per-token < 50ms)`.
 
 use super::{GoodputBound, Metric, Scan, SpanFilter};
 use crate::units::{GrammarError, parse_duration};
@@ -10,7 +10,7 @@ const BOUNDED: [(&str, SpanFilter); 4] = [
     ("per-token", SpanFilter::PerToken),
 ];
 
-/// Returns the name of a time in a goodput's bounds.
+/// Returns the name of a time in the bounds of a goodput metric.
 pub(super) fn name(span: SpanFilter) -> &'static str {
     let named = BOUNDED.into_iter().find(|(_, known)| *known == span);
     named.map_or("response", |(name, _)| name)

@@ -102,8 +102,8 @@ fn stat(word: &str) -> Option<Stat> {
     }
 }
 
-/// Converts the bound to the metric's unit. Fails if the unit does not fit, and names the unit that
-/// is needed.
+/// Converts the bound to the metric's unit. If the unit does not fit, the error names the expected
+/// unit.
 pub(super) fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, String> {
     if let (
         Metric::Errors | Metric::Unsent | Metric::Messages(_) | Metric::Goodput(_),

@@ -1,7 +1,8 @@
-//! Criteria, which must hold at the end of a run, and stop rules, which end it early.
+//! Criteria, which must hold at the end of a run, and stop rules, which end a run early.
 //!
-//! A criterion is `metric [of "LABEL"] [in "PHASE" | in steady] < value`. A stop rule is `... > 2s
-//! for 10s: stop [fail | pass | inconclusive]`. This module parses both but does not evaluate them.
+//! A criterion has the form `metric [of "LABEL"] [in "PHASE" | in steady] < value`, a stop rule
+//! `... > 2s for 10s: stop [fail | pass | inconclusive]`. This module parses both but does not
+//! evaluate them.
 
 mod goodput;
 mod metric;
@@ -20,34 +21,35 @@ pub(crate) use scan::Scan;
 /// A condition on one metric of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Criterion {
-    /// The user's text, with runs of white space replaced by one space.
+    /// The condition as the user wrote it, with runs of white space replaced by one space.
     pub text: String,
     /// Position in the file. `None` if the text is not from a file.
     #[serde(skip)]
     pub at: Option<At>,
-    /// Metric that is compared.
+    /// Metric to compare.
     pub metric: Metric,
-    /// Pattern of the labels that count. `*` matches any text.
+    /// Pattern of the labels to include. `*` matches any text.
     pub of: Option<String>,
-    /// Name of the only phase that counts.
+    /// Name of the phase to which the condition is restricted.
     pub phase: Option<String>,
-    /// Whether only samples that ended in the steady state count.
+    /// Whether the condition is restricted to samples that ended in the steady state.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub steady: bool,
     /// Comparison operator.
     pub op: Op,
-    /// Bound in a unit that fits the metric.
+    /// Bound, converted to the unit of the metric.
     pub value: Quantity,
 }
 
-/// A condition that ends the run after it has held for a while.
+/// A condition that ends the run after it has been true for some time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StopRule {
-    /// Condition that must hold.
+    /// The condition.
     pub when: Criterion,
-    /// Time for which the condition must hold. Also the window of its percentiles.
+    /// Time for which the condition must be true, in nanoseconds. The condition's percentiles cover
+    /// the same period.
     pub for_ns: u64,
-    /// Result of the run that the rule ends.
+    /// Result of the run if the rule ends it.
     pub ends: Ending,
 }
 
@@ -57,7 +59,8 @@ pub struct StopRule {
 pub enum Ending {
     /// The run fails. This is the default.
     Fail,
-    /// The stop does not change the exit code. A search uses this once it has its result.
+    /// The stop does not change the exit code. A search ends its probes in this way once they are
+    /// decided.
     Pass,
     /// The run has no verdict.
     Inconclusive,
@@ -67,45 +70,45 @@ pub enum Ending {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// A statistic of a type of time.
+    /// A statistic of a time kind.
     Time(SpanFilter, Stat),
-    /// Share or number of failed and unanswered requests.
+    /// Number or share of failed and unanswered requests.
     Errors,
     /// Number of requests per second.
     Rate,
     /// Number of received output tokens of streamed responses per second.
     TokenRate,
-    /// Share of requests that succeed within all of these bounds. Arrivals that were never started
-    /// count as requests outside of them.
+    /// Share of requests that succeed within all of these bounds. Arrivals that never started count
+    /// as requests that missed the bounds.
     Goodput(Vec<GoodputBound>),
     /// Number of requests in flight.
     InFlight,
-    /// Share or number of planned arrivals that were never started.
+    /// Number or share of planned arrivals that never started.
     Unsent,
-    /// The 99th percentile of lateness.
+    /// 99th percentile of lateness.
     LatenessP99,
-    /// Share or number of MQTT messages or deliveries with this result.
+    /// Number or share of MQTT messages or deliveries with this result.
     Messages(MessageFate),
     /// Mean or maximum of a server metric, by source and name.
     Server(String, Stat),
-    /// A custom metric of the script: a statistic of a histogram. `None` means the sum or the rate
-    /// of the other types.
+    /// A custom metric of the script. `Some` is a statistic of a histogram, and `None` is the sum
+    /// or the rate of any other metric type.
     Custom(String, Option<Stat>),
 }
 
-/// Result of MQTT messages.
+/// Result of an MQTT message or delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageFate {
-    /// Missing deliveries.
+    /// Deliveries that are missing.
     Lost,
-    /// Deliveries received more than once.
+    /// Deliveries that a subscriber received more than once.
     Duplicates,
     /// Messages sent without a confirmation that the server read them.
     Unknown,
 }
 
-/// Type of time that a statistic is computed from.
+/// Time kind that a statistic is computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SpanFilter {
@@ -118,28 +121,28 @@ pub enum SpanFilter {
     FirstByte,
     /// Intended start to the last response of the iteration.
     Iteration,
-    /// Due time of a group's first step to the end of its last step.
+    /// Due time of the first step of a transaction to the end of its last step.
     Transaction,
     /// Intended start to the first event of a streamed response.
     #[serde(rename = "first-event")]
     FirstEvent,
     /// Intended start to the first event with content: time to first token.
     Ttft,
-    /// Between two events with content of a streamed response.
+    /// Time between two events with content of a streamed response.
     Gap,
-    /// Mean time per token after the first one, per streamed response.
+    /// Mean time per token after the first token of a streamed response.
     #[serde(rename = "per-token")]
     PerToken,
 }
 
 impl SpanFilter {
-    /// Whether the time covers several requests instead of one.
+    /// Returns whether the time covers several requests instead of one.
     #[must_use]
     pub fn spans_requests(self) -> bool {
         matches!(self, SpanFilter::Iteration | SpanFilter::Transaction)
     }
 
-    /// Whether only streamed responses have this time.
+    /// Returns whether only streamed responses have this time.
     #[must_use]
     pub fn is_of_streams(self) -> bool {
         matches!(
@@ -150,7 +153,7 @@ impl SpanFilter {
 }
 
 impl GoodputBound {
-    /// Returns the bound as in a criterion: `ttft < 1s`, `per-token < 50ms`.
+    /// Returns the bound as written in a criterion, such as `ttft < 1s` or `per-token < 50ms`.
     #[must_use]
     pub fn text(&self) -> String {
         let name = goodput::name(self.span);
@@ -162,17 +165,17 @@ impl GoodputBound {
     }
 }
 
-/// An upper bound on a time of one request.
+/// An upper bound on one time of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct GoodputBound {
-    /// The time: `response`, `first-event`, `ttft` or `per-token`.
+    /// Time to compare: `response`, `first-event`, `ttft` or `per-token`.
     pub span: SpanFilter,
-    /// The time must be below this bound, in nanoseconds.
+    /// Exclusive upper bound, in nanoseconds.
     pub below_ns: u64,
 }
 
 impl Metric {
-    /// Whether only streamed responses have this metric.
+    /// Returns whether only streamed responses have this metric.
     #[must_use]
     pub fn is_of_streams(&self) -> bool {
         match self {
@@ -183,7 +186,7 @@ impl Metric {
         }
     }
 
-    /// Returns the type of time, if it covers several requests.
+    /// Returns the time kind if it covers several requests.
     #[must_use]
     pub fn over_requests(&self) -> Option<SpanFilter> {
         match self {
@@ -223,7 +226,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether the comparison of a measured value with a bound holds.
+    /// Compares a measured value with a bound.
     #[must_use]
     pub fn holds(self, measured: f64, bound: f64) -> bool {
         match self {
@@ -246,8 +249,8 @@ impl Op {
     }
 }
 
-/// Returns the bounds of all goodputs, each once, in the order of the criteria. The engine counts
-/// the requests within them by their index.
+/// Returns the distinct bounds of all goodput metrics, in the order of the criteria. The engine
+/// counts requests within bounds by the index in this list.
 #[must_use]
 pub fn goodputs<'c>(criteria: impl IntoIterator<Item = &'c Criterion>) -> Vec<Vec<GoodputBound>> {
     let mut found: Vec<Vec<GoodputBound>> = Vec::new();
@@ -261,7 +264,7 @@ pub fn goodputs<'c>(criteria: impl IntoIterator<Item = &'c Criterion>) -> Vec<Ve
     found
 }
 
-/// Whether a name matches a pattern. `*` matches any text.
+/// Returns whether a name matches a pattern. `*` matches any text.
 #[must_use]
 pub fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');

@@ -13,7 +13,7 @@ pub const GRAMMAR: &str = "[service|first-byte|iteration|transaction|first-event
 
 const FIGURES: &str = "[service|first-byte|iteration|transaction|first-event|ttft|gap|per-token] p50…p99.99|mean|max, errors or rate, then [of \"LABEL\"]";
 
-/// Parses a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
+/// Parses a criterion, such as `p99 of "POST /x" < 250ms`, `errors < 1%` or `rate > 900/s`.
 ///
 /// On failure, the error contains the offset of the problem.
 pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
@@ -23,7 +23,7 @@ pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
     Ok(criterion)
 }
 
-/// Parses a criterion without bound: `p99 of "POST /x"`, `errors`.
+/// Parses a criterion without a bound, such as `p99 of "POST /x"` or `errors`.
 ///
 /// On failure, the error contains the offset of the problem.
 pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarError> {
@@ -41,7 +41,7 @@ pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarErro
     Ok((metric, of))
 }
 
-/// Parses a stop rule: `errors > 10% for 10s: stop fail`.
+/// Parses a stop rule, such as `errors > 10% for 10s: stop fail`.
 ///
 /// On failure, the error contains the offset of the problem.
 pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {

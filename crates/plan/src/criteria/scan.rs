@@ -17,7 +17,7 @@ impl<'a> Scan<'a> {
         self.at
     }
 
-    /// Reads up to one of these characters, or up to the end.
+    /// Reads up to one of these characters or the end of the text.
     pub(super) fn until(&mut self, stops: &[char]) -> &'a str {
         let rest = self.rest();
         let end = rest.find(stops).unwrap_or(rest.len());
@@ -79,7 +79,7 @@ impl<'a> Scan<'a> {
         Err(self.error("the quote is never closed"))
     }
 
-    /// Reads the value: a number and a unit, optionally separated by a blank.
+    /// Reads a value: a number and a unit, optionally separated by a blank.
     pub(super) fn value(&mut self) -> &'a str {
         let rest = self.rest();
         let end = [" for ", ":"]

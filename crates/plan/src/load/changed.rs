@@ -1,19 +1,19 @@
-//! Changes of a load during a run: whether the load can be changed at a time, and the resulting
-//! load.
+//! Changes of a load during a run: checks whether the load can be changed at a given time, and
+//! computes the changed load.
 
 use super::{ArrivalProcess, Load, Phase, Shape};
 use crate::{Rate, UserPhase};
 
-/// Why the load cannot be changed at the given time.
+/// Why the load cannot be changed at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fixed {
-    /// The load has ended.
+    /// The load has already ended.
     Over,
-    /// The load has no rate.
+    /// The load has no arrival rate.
     NoRate,
-    /// The load has a rate and no number of users.
+    /// The load has an arrival rate instead of a number of users.
     NoUsers,
-    /// Arrivals are a Poisson process.
+    /// The arrivals are a Poisson process.
     Poisson,
     /// The phase is a ramp.
     Ramp,
@@ -75,8 +75,8 @@ impl Load {
         }
     }
 
-    /// Returns the phases of a closed load. A load without phases has a single one that covers all
-    /// of it.
+    /// Returns the phases of a closed load. A load without phases has a single phase that covers
+    /// all of it.
     #[must_use]
     pub fn user_phases(&self) -> Option<Vec<UserPhase>> {
         let Load::Closed {
@@ -99,8 +99,8 @@ impl Load {
         }])
     }
 
-    /// Returns the load with another rate from a time to the end of the phase, which is split in
-    /// two. See [`crate::Schedule::with_rate`] for the arrivals.
+    /// Returns the load with a changed rate from `from_ns` to the end of that phase, which is split
+    /// in two. See [`crate::Schedule::with_rate`] for the effect on arrivals.
     #[must_use]
     pub fn with_rate(&self, from_ns: u64, rate: Rate) -> Load {
         let Load::Open { phases, first } = self else {
@@ -122,8 +122,8 @@ impl Load {
         }
     }
 
-    /// Returns the load with another number of users from a time to the end of the phase, which is
-    /// split in two. Users with lower numbers stay active.
+    /// Returns the load with a changed number of users from `from_ns` to the end of that phase,
+    /// which is split in two. Users with lower numbers stay active.
     #[must_use]
     pub fn with_users(&self, from_ns: u64, users: u32) -> Load {
         let (
@@ -152,8 +152,8 @@ impl Load {
     }
 }
 
-/// Splits the phase at the given time into two. `piece` creates a phase of a given length. Its flag
-/// is true for the second phase.
+/// Splits the phase at the given time. `piece` creates a part of the phase with a given length. Its
+/// flag is `true` for the second part.
 fn split<P: Clone>(
     phases: &[P],
     at_ns: u64,

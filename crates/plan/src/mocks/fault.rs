@@ -1,14 +1,14 @@
-//! Faults of a mock, written one per line: `at 2m for 30s: latency x5`. Times are on the load's
-//! timeline.
+//! Faults of a mock, written one per line, such as `at 2m for 30s: latency x5`. Times are on the
+//! load's timeline.
 
 use crate::units::{GrammarError, parse_duration};
 
-/// A fault with its period.
+/// A fault and the period in which it is active.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     /// Start on the load's timeline.
     pub from_ns: u64,
-    /// Duration of the fault.
+    /// Duration in nanoseconds.
     pub for_ns: u64,
     /// Effect of the fault.
     pub kind: FaultKind,
@@ -17,20 +17,20 @@ pub struct Fault {
 /// Effect of a fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FaultKind {
-    /// All latencies are multiplied by this factor.
+    /// Multiplies all latencies by this factor.
     Latency(f64),
-    /// This share of the responses has this status, after the usual latency.
+    /// Responds with this status to this share of the requests, after the usual latency.
     Errors(f64, u16),
-    /// This share of the connections is reset, after the usual latency.
+    /// Resets this share of the connections, after the usual latency.
     Resets(f64),
-    /// The mock does not respond.
+    /// Does not respond.
     Silence,
 }
 
 const FORM: &str = "use, for example, `at 2m for 30s: latency x5`, or after the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
 
 impl Fault {
-    /// Whether the fault is active at the given time of the load's timeline.
+    /// Returns whether the fault is active at the given time of the load's timeline.
     #[must_use]
     pub fn holds(&self, at_ns: u64) -> bool {
         at_ns >= self.from_ns && at_ns - self.from_ns < self.for_ns

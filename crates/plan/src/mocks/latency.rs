@@ -1,25 +1,25 @@
 //! Latencies of a mock: constants, percentiles, measured values, episodes, or a queue.
 //!
-//! The n-th latency depends only on the seed and n. Draws are stratified: each of 1,024 consecutive
-//! draws comes from a different 1,024th of the distribution. Therefore even short runs have the
-//! requested percentiles.
+//! The n-th latency depends only on the seed and n. Draws are stratified: in each block of 1,024
+//! consecutive draws, every draw comes from a different 1,024th of the distribution. Therefore even
+//! short runs have the requested percentiles.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::Measured;
 
-/// Latency of responses.
+/// The latency of a mock's responses.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MockLatency {
-    /// A constant, in nanoseconds.
+    /// A constant latency in nanoseconds.
     Constant(u64),
-    /// A distribution given by percentiles.
+    /// A distribution with given percentiles.
     Curve(PercentileCurve),
     /// A distribution measured in another run.
     Measured(Measured),
     /// Episodes of slow responses that keep a given mean latency.
     Episodes {
-        /// Period with one episode in its middle.
+        /// Length of the period that contains one episode in its middle.
         every_ns: u64,
         /// Duration of an episode.
         for_ns: u64,
@@ -47,7 +47,7 @@ impl MockLatency {
         })
     }
 
-    /// Returns the intended mean. `None` if it depends on the load.
+    /// Returns the intended mean, or `None` if it depends on the load.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         match self {
@@ -72,7 +72,7 @@ impl MockLatency {
         }
     }
 
-    /// Returns an intended percentile. `None` if it depends on the load.
+    /// Returns an intended percentile, or `None` if it depends on the load.
     #[must_use]
     pub fn percentile_ns(&self, q: f64) -> Option<u64> {
         match self {
@@ -93,11 +93,11 @@ impl MockLatency {
     }
 }
 
-/// A distribution through given percentiles, log-normal between neighbouring ones and extrapolated
-/// at the ends.
+/// A distribution with given percentiles. It is log-normal between neighbouring percentiles and is
+/// extrapolated at the ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PercentileCurve {
-    /// Pairs of normal quantile and logarithm of nanoseconds.
+    /// Pairs of the normal quantile and the logarithm of the nanoseconds.
     points: Vec<(f64, f64)>,
     ends: f64,
 }
@@ -106,7 +106,7 @@ impl PercentileCurve {
     const CUT: f64 = 0.9999;
 
     /// Creates a curve through at least two increasing percentiles, given as (share, nanoseconds).
-    /// `is_cut` limits the ends of the curve.
+    /// `is_cut` disables the extrapolation beyond the first and the last percentile.
     #[must_use]
     pub fn through(percentiles: &[(f64, u64)], is_cut: bool) -> Option<PercentileCurve> {
         let grows = |pair: &[(f64, u64)]| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1;
@@ -129,7 +129,7 @@ impl PercentileCurve {
         })
     }
 
-    /// Returns the latency at a share of the distribution.
+    /// Returns the latency at the given share of the distribution, from 0 to 1.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let z = normal_quantile(share.clamp(1e-12, 1.0 - 1e-12)).clamp(-self.ends, self.ends);
@@ -150,15 +150,15 @@ pub struct LatencySampler {
     busy_ns: u128,
 }
 
-/// Load of a queue's workers.
+/// Utilisation of the workers behind a queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Busy {
     /// Number of workers.
     pub workers: u32,
     /// Capacity of all workers, in requests per second.
     pub per_second: f64,
-    /// Share of time in which the workers are busy, from the start of the timeline until the last
-    /// worker is free.
+    /// Share of time in which the workers were busy, from the start of the timeline until the last
+    /// worker is idle.
     pub utilisation: f64,
 }
 
@@ -247,14 +247,14 @@ pub(super) fn whole(ns: f64) -> u64 {
     whole
 }
 
-/// Returns the n-th draw in [0, 1). Of 1,024 consecutive draws, one is in each 1,024th, in
-/// pseudorandom order.
+/// Returns the n-th draw in [0, 1). In each block of 1,024 consecutive draws, there is one draw in
+/// each 1,024th of the range, in pseudorandom order.
 #[must_use]
 pub fn stratum(seed: u64, n: u64) -> f64 {
     const SIDE: u64 = 32;
     let (row, place) = (n / (SIDE * SIDE), n % (SIDE * SIDE));
     let key = crate::rng::mix(seed ^ crate::rng::mix(row));
-    // Permute 1,024 places with four Feistel rounds.
+    // Permute the 1,024 strata with four Feistel rounds.
     let (mut left, mut right) = (place / SIDE, place % SIDE);
     for round in 0..4 {
         let turned = crate::rng::mix(key ^ (round << 32) ^ right) % SIDE;
@@ -418,7 +418,7 @@ mod tests {
             LatencySampler::new(MockLatency::Constant(1), 1).busy(),
             None
         );
-        // 10 s of 1,400/s with a capacity of 1,000/s. The backlog takes 4 s more.
+        // 10 s of 1,400/s with a capacity of 1,000/s leave a backlog that takes another 4 s.
         let mut sampler = LatencySampler::new(
             MockLatency::Queue {
                 workers: 8,

@@ -4,16 +4,16 @@ use crate::{criteria::Scan, units::GrammarError};
 
 const FORM: &str = "use `from RUN of \"LABEL\"`, for example `from last of \"GET /x\"`";
 
-/// Reference to requests of a recorded run.
+/// A reference to requests of a recorded run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// Run: `last`, the name or start of the name of a run, or a folder.
+    /// The run: `last`, the name of a run or its beginning, or a folder.
     pub run: String,
-    /// Pattern of the labels. `*` matches any text.
+    /// Pattern of the labels to use. `*` matches any text.
     pub label: String,
 }
 
-/// Whether a string has the form of a reference.
+/// Returns whether a string has the form of a reference.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {
     text.split_whitespace().next() == Some("from")
@@ -53,22 +53,22 @@ pub fn parse_reference(text: &str) -> Result<Reference, GrammarError> {
     })
 }
 
-/// A measured distribution.
+/// A distribution of latencies measured in another run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Origin of the values, for messages.
+    /// Origin of the values, as messages name it.
     pub source: String,
     steps: Vec<HistogramStep>,
     count: u64,
     mean_ns: f64,
 }
 
-/// Number of recorded times between two bounds.
+/// A bucket of recorded times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredCell {
-    /// Shortest time.
+    /// Shortest time in the bucket.
     pub low_ns: u64,
-    /// Longest time.
+    /// Longest time in the bucket.
     pub high_ns: u64,
     /// Number of recorded times.
     pub count: u64,

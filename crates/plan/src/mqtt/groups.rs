@@ -1,24 +1,24 @@
-//! Payloads in groups of identical messages, as in Pepeunit's load test.
+//! Payloads that several consecutive messages of a client share, as in Pepeunit's load test.
 
 use serde::Serialize;
 
 use crate::rng::{Purpose, Rng};
 
-/// Groups of identical messages.
+/// Settings for payloads in groups of identical messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Groups {
     /// Type of the payload.
     pub value: PayloadKind,
-    /// Length of a text value in letters.
+    /// Number of characters in a text payload.
     pub letters: u32,
-    /// Number of consecutive identical messages of a client.
+    /// Number of consecutive messages of a client with the same payload.
     pub copies: u32,
 }
 
 /// Type of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum PayloadKind {
-    /// Letters and digits that identify the client and the group, if there is room.
+    /// Letters and digits that identify the client and the group, if the length is sufficient.
     Text,
     /// Number of the group.
     Number,
@@ -29,13 +29,13 @@ const GROUP: usize = 6;
 const CLIENT: usize = 3;
 
 impl Groups {
-    /// Returns the group of a client's message with this sequence number.
+    /// Returns the group that a client's message with this sequence number belongs to.
     #[must_use]
     pub fn group(&self, sequence: u64) -> u64 {
         sequence / u64::from(self.copies.max(1))
     }
 
-    /// Writes the payload of a client's group.
+    /// Appends the payload of one group of a client.
     pub fn write(&self, out: &mut Vec<u8>, client: u64, group: u64) {
         out.clear();
         if self.value == PayloadKind::Number {
@@ -49,7 +49,7 @@ impl Groups {
         out.resize_with(letters, || DIGITS[rng.below(62) as usize]);
     }
 
-    /// Returns the payload of a client's group as text.
+    /// Returns the payload of one group of a client as text.
     #[must_use]
     pub fn text(&self, client: u64, group: u64) -> String {
         let mut out = Vec::new();

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{FirstArrival, Load, Phase, Rate, Shape, units::SECOND};
 
-/// Pace at which the clients of a group publish together.
+/// The pace at which all clients of a group together publish.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PublishPace {
@@ -12,7 +12,7 @@ pub enum PublishPace {
     Rate(Rate),
     /// According to the group's own phases.
     Phases(Vec<Phase>),
-    /// The rate follows the load.
+    /// At a rate in proportion to the load.
     Follows {
         /// Message rate at level 1x.
         volume: Rate,

@@ -1,13 +1,13 @@
-//! Background MQTT clients and listeners in a load profile.
+//! Background MQTT clients and listeners in the load profile.
 
 use serde::Serialize;
 
 use crate::{Plan, background::Publications, units::SECOND};
 
-/// A group of MQTT clients in the profile.
+/// A group of MQTT clients in the load profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientsRow {
-    /// Action of the clients: `publish` or `subscribe`.
+    /// What the clients do: `publish` or `subscribe`.
     pub does: &'static str,
     /// Number of clients in the group.
     pub clients: u32,
@@ -21,10 +21,10 @@ pub struct ClientsRow {
     pub messages: Option<u64>,
 }
 
-/// The listeners in the profile.
+/// The listeners in the load profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListenersRow {
-    /// Number of connections, which is also the number of descriptors and of source ports.
+    /// Number of connections, which equals the number of file descriptors and of source ports.
     pub clients: u32,
     /// Connects per second.
     pub connects_per_second: f64,
@@ -32,11 +32,11 @@ pub struct ListenersRow {
     pub load_starts_ns: u64,
     /// Deliveries per second at the highest arrival rate. `None` in a closed load.
     pub deliveries_per_second: Option<f64>,
-    /// Memory of the connections in bytes, without TLS and compression, and without the kernel's.
+    /// Memory of the connections in bytes, except for TLS, compression and kernel buffers.
     pub memory: u64,
 }
 
-/// Measured memory of a listener in bytes, rounded up.
+/// Measured memory per listener in bytes, rounded up.
 const LISTENER_BYTES: u64 = 4 << 10;
 
 pub(super) fn listeners(plan: &Plan) -> Option<ListenersRow> {

@@ -1,4 +1,4 @@
-//! Columns of a load profile: the constant rates of the load, and the rates at the ends of its
+//! Columns of a load profile: the constant rates of the load, and the first and last rates of its
 //! ramps.
 
 use serde::Serialize;
@@ -15,8 +15,8 @@ pub struct RateColumn {
     pub per_second: f64,
 }
 
-/// Returns the columns in ascending order, and the number of omitted columns. With volumes, always
-/// includes 1x.
+/// Returns the columns in ascending order, and the number of omitted columns. With volumes, 1x
+/// always has a column.
 pub(super) fn build(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) {
     let mut rates: Vec<f64> = full.into_iter().collect();
     if let Load::Open { phases, .. } = load {
@@ -27,7 +27,7 @@ pub(super) fn build(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) 
     }
     rates.retain(|rate| *rate > 0.0);
     rates.sort_by(f64::total_cmp);
-    // Levels that are equal may differ in their last digits if computed in different ways.
+    // Equal levels may differ in their last digits if they are computed in different ways.
     rates.dedup_by(|a, b| (*a - *b).abs() <= 1e-9 * b.abs());
     let left_out = rates.len().saturating_sub(MOST);
     if left_out > 0 {
@@ -43,7 +43,7 @@ pub(super) fn build(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) 
     (columns.collect(), left_out)
 }
 
-/// Selects the lowest rate, the highest rate, 1x, and rates in between.
+/// Selects the lowest rate, the highest rate, 1x, and some rates in between.
 fn thinned(rates: &[f64], full: Option<f64>) -> Vec<f64> {
     let last = rates.len() - 1;
     let mut chosen: Vec<usize> = (0..MOST).map(|i| i * last / (MOST - 1)).collect();

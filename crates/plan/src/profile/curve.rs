@@ -1,10 +1,10 @@
-//! The load over time, for a chart. Uses the highest rate of each period, so that spikes stay
-//! visible.
+//! The planned load over time, for a chart. Each point is the highest rate of a period, so that
+//! spikes stay visible.
 
 use crate::Load;
 
-/// Returns the highest planned rate of each of `stretches` equal periods. `None` if the load has no
-/// rate. For several workloads, the sum of their highest rates in that period.
+/// Returns the highest planned rate in each of `stretches` equal periods. `None` if the load has no
+/// rate. With several workloads, returns the sum of their highest rates in each period.
 #[must_use]
 pub fn curve(load: &Load, end_ns: u64, stretches: usize) -> Option<Vec<f64>> {
     if let Load::Several { workloads } = load {

@@ -1,5 +1,5 @@
-//! Average iteration of a scenario: calls per endpoint, and think time. Steps that depend on
-//! responses count once, which makes the result inexact.
+//! The average iteration of a scenario: calls per endpoint, and think time. Steps that depend on
+//! responses count once, so the result is then only an estimate.
 
 use crate::{
     Plan, Request, Scenario, Step, Variable,
@@ -12,8 +12,7 @@ use crate::{
 pub(super) struct Journey {
     pub calls: Vec<(Endpoint, f64)>,
     pub think_ns: f64,
-    /// Whether all numbers are known before the run. They are not if loops or pauses depend on
-    /// responses.
+    /// Whether all numbers are known before the run. Loops or pauses may depend on responses.
     pub is_known: bool,
     pub is_certain: bool,
 }
@@ -53,7 +52,7 @@ impl Journey {
         }
     }
 
-    /// Adds the calls that `coming` users make in these steps. Returns how many users continue
+    /// Adds the calls of these steps, for `coming` users. Returns how many users continue
     /// afterwards.
     fn walk(&mut self, plan: &Plan, steps: &[Step], coming: f64) -> f64 {
         let mut coming = coming;
@@ -112,7 +111,7 @@ impl Journey {
         coming
     }
 
-    /// Adds the calls of a loop. Each round is made by the users who did not exit in the previous
+    /// Adds the calls of a loop. The users who do not exit in a round make the calls of the next
     /// round.
     fn repeat(&mut self, plan: &Plan, steps: &[Step], coming: f64, rounds: u64) -> f64 {
         if rounds == 0 {

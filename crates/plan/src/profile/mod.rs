@@ -1,8 +1,8 @@
-//! The load profile of a plan, computed without sending: arrivals per scenario and requests per
-//! endpoint at each level, concurrency, data rows, bandwidth and phases.
+//! The load profile of a plan, computed without sending requests: arrivals per scenario and
+//! requests per endpoint at each level, concurrency, data rows, bandwidth and phases.
 //!
 //! The figures are averages over iterations without failures. Response times and sizes are the
-//! user's assumptions, otherwise they are unknown.
+//! user's assumptions, or unknown.
 
 mod clients;
 mod columns;
@@ -42,20 +42,20 @@ pub struct RequestBytes {
     pub bytes: u64,
 }
 
-/// A load profile.
+/// The load profile of a plan.
 #[derive(Debug, Clone, Serialize)]
 pub struct Profile {
     /// Name of the plan.
     pub name: String,
     /// Arrivals per second at level 1x. `None` if the plan has no volumes.
     pub full_per_second: Option<f64>,
-    /// Rates that have a column.
+    /// Columns of the tables: one for each selected rate.
     pub columns: Vec<RateColumn>,
     /// Number of rates without a column.
     pub columns_omitted: usize,
-    /// Rows by scenario.
+    /// Rows of the scenarios.
     pub scenarios: Vec<ScenarioRow>,
-    /// Rows by endpoint.
+    /// Rows of the endpoints.
     pub endpoints: Vec<EndpointRow>,
     /// Requests per second of all endpoints, by column.
     pub requests_per_second: Vec<f64>,
@@ -63,7 +63,7 @@ pub struct Profile {
     pub in_flight: Vec<InFlightEstimate>,
     /// Bandwidth by column.
     pub bandwidth: Vec<Bandwidth>,
-    /// Rows by phase.
+    /// Rows of the phases.
     pub phases: Vec<PhaseRow>,
     /// Maximum number of users of a closed load.
     pub users: Option<u32>,
@@ -77,26 +77,26 @@ pub struct Profile {
     pub requests: Option<f64>,
     /// Whether every iteration has the same number of requests.
     pub requests_are_exact: bool,
-    /// Whether loops, conditions and pauses are known before the run. Loops with an unknown number
-    /// of rounds count once.
+    /// Whether all numbers are known before the run. Loops, conditions or pauses may depend on
+    /// responses. Loops with an unknown number of rounds count once.
     pub is_known: bool,
     /// Tables, with the number of rows that the run uses.
     pub tables: Vec<TableRow>,
     /// Groups of background MQTT clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientsRow>,
-    /// Listeners on WebSocket connections.
+    /// The WebSocket listeners.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listeners: Option<ListenersRow>,
     /// Profiles of the workloads. Empty if the plan has a single load. Otherwise, this profile has
-    /// no rows by endpoint or phase, and a single column for the sum of all peaks.
+    /// no rows for endpoints or phases, and a single column with the sum of all peaks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadProfile>,
     /// Assumptions that the figures are based on.
     pub assumed: Assumed,
 }
 
-/// A scenario in the profile.
+/// A scenario in the load profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScenarioRow {
     /// Name of the scenario.
@@ -121,10 +121,10 @@ pub struct ScenarioRow {
     pub think_ns: u64,
 }
 
-/// An endpoint in the profile.
+/// An endpoint in the load profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct EndpointRow {
-    /// Method and name as in the report.
+    /// Method and name, as in reports.
     pub name: String,
     /// Requests per second by column.
     pub per_second: Vec<f64>,
@@ -133,7 +133,7 @@ pub struct EndpointRow {
 /// Average concurrency by Little's law: rate times duration.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct InFlightEstimate {
-    /// Number of virtual users. A lower bound if the latency is unknown.
+    /// Number of virtual users, or a lower bound if the latency is unknown.
     pub users: f64,
     /// Number of requests in flight. `None` if the latency is unknown.
     pub requests: Option<f64>,
@@ -149,7 +149,7 @@ pub struct Bandwidth {
     pub received: Option<f64>,
 }
 
-/// A phase in the profile.
+/// A phase in the load profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct PhaseRow {
     /// Name of the phase, or its number from 1.
@@ -168,7 +168,7 @@ pub struct PhaseRow {
     pub requests: f64,
 }
 
-/// A table in the profile.
+/// A data table in the load profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct TableRow {
     /// File of the table.
@@ -183,8 +183,8 @@ pub struct TableRow {
 }
 
 impl Profile {
-    /// Computes the profile of a plan, or of all its workloads. `sent` contains the sizes of requests, as far as they are
-    /// known.
+    /// Computes the load profile of a plan, including its workloads. `sent` contains the known
+    /// request sizes.
     #[must_use]
     pub fn new(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestBytes]) -> Profile {
         if !plan.workloads().is_empty() {
@@ -264,14 +264,15 @@ impl Profile {
         }
     }
 
-    /// Whether some of the load is a number of users, whose rate is unknown before the run.
+    /// Returns whether part of the load is a number of users, whose request rate is unknown before
+    /// the run.
     #[must_use]
     pub fn has_users(&self) -> bool {
         let mut workloads = self.workloads.iter();
         self.users.is_some() || workloads.any(|one| one.profile.users.is_some())
     }
 
-    /// Returns the highest figure of all columns.
+    /// Returns the largest of the figures.
     #[must_use]
     pub fn peak(figures: impl IntoIterator<Item = f64>) -> f64 {
         figures.into_iter().fold(0.0, f64::max)
@@ -346,8 +347,8 @@ fn endpoints(journeys: &[Journey], shares: &[f64], columns: &[RateColumn]) -> Ve
     rows.collect()
 }
 
-/// Returns the average number of bytes sent per iteration. `None` if the size of an endpoint's
-/// requests is unknown.
+/// Returns the average number of bytes sent per iteration. `None` if the request size of an
+/// endpoint is unknown.
 fn bytes_sent(journeys: &[Journey], shares: &[f64], sent: &[RequestBytes]) -> Option<f64> {
     let mut all = 0.0;
     for (journey, share) in journeys.iter().zip(shares) {

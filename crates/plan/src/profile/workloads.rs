@@ -1,4 +1,4 @@
-//! Load profile of a plan with several workloads: one profile for each, and their sums.
+//! Load profile of a plan with several workloads: one profile for each workload, and the sums.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Load, Plan, Scenario, Workload, seed_of_workload};
 
-/// A workload in the profile. Its times count from the start of the run.
+/// A workload in the load profile. Times count from the start of the run.
 #[derive(Debug, Clone, Serialize)]
 pub struct WorkloadProfile {
     /// Name of the workload.
@@ -17,7 +17,7 @@ pub struct WorkloadProfile {
     pub start_ns: u64,
     /// End of its load in nanoseconds.
     pub end_ns: u64,
-    /// Profile of the workload alone. Its end counts from its start.
+    /// Profile of the workload alone. Times count from the start of the workload.
     pub profile: Profile,
 }
 
@@ -42,13 +42,13 @@ pub(super) fn profile(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestB
     sum(plan, workloads, assumed)
 }
 
-/// Returns the plan with only this workload and its scenarios.
+/// Returns a plan that contains only this workload and its scenarios.
 fn alone(plan: &Plan, workload: &Workload) -> Plan {
     let scenarios = workload.scenarios.iter();
     let scenarios = scenarios.filter_map(|index| plan.scenarios().get(*index).cloned());
     let scenarios: Vec<Scenario> = scenarios.collect();
     let mut alone = plan.clone();
-    // The pause before the first arrival is part of the schedule, and affects random arrivals.
+    // The pause before the first arrival belongs to the schedule, and affects random arrivals.
     alone.load = match workload.is_open() {
         true => workload.load_on_timeline(),
         false => workload.load.clone(),
@@ -58,7 +58,7 @@ fn alone(plan: &Plan, workload: &Workload) -> Plan {
     alone
 }
 
-/// Removes the row of the pause before the workload, and numbers the others again.
+/// Removes the row of the pause before the workload, and renumbers the other rows.
 fn without_start(profile: &mut Profile) {
     if profile.phases.is_empty() {
         return;
@@ -130,8 +130,8 @@ fn sum(plan: &Plan, workloads: Vec<WorkloadProfile>, assumed: Assumed) -> Profil
     }
 }
 
-/// Returns the sum of the highest bandwidths. `None` if that of an open workload is unknown, or if
-/// users send as fast as they receive responses.
+/// Returns the sum of the highest bandwidths. `None` if the bandwidth of an open workload is
+/// unknown. Also `None` if there are users, because their request rate depends on the responses.
 fn bandwidth(workloads: &[WorkloadProfile], of: fn(&Bandwidth) -> Option<f64>) -> Option<f64> {
     let mut sum = 0.0;
     for WorkloadProfile { profile, .. } in workloads {
@@ -144,8 +144,8 @@ fn bandwidth(workloads: &[WorkloadProfile], of: fn(&Bandwidth) -> Option<f64>) -
     Some(sum)
 }
 
-/// Returns the tables with the rows that the largest workload uses: each workload starts with the
-/// first row.
+/// Returns the tables with the number of rows that the largest workload uses, because each workload
+/// starts at the first row.
 fn tables(workloads: &[WorkloadProfile]) -> Vec<TableRow> {
     let first = workloads.first().map(|one| one.profile.tables.as_slice());
     let row = |(index, table): (usize, &TableRow)| {

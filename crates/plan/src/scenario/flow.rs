@@ -1,4 +1,4 @@
-//! Steps that repeat, run in parallel or pause.
+//! Steps for control flow: loops, parallel steps and pauses.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::{Call, Step};
 use crate::template::Template;
 
-/// Steps that repeat.
+/// A loop over steps.
 #[derive(Debug, Clone, Serialize)]
 pub struct Loop {
     /// The steps in order.
     pub steps: Vec<Step>,
     /// Number of rounds.
     pub count: LoopCount,
-    /// Function that decides after each round whether another one follows. It replaces `count` and
+    /// Function that decides after each round whether there is another one. It replaces `count` and
     /// `over`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub while_true: Option<Call>,
@@ -25,12 +25,13 @@ pub struct Loop {
     pub element_as: String,
 }
 
-/// Steps that run in parallel, as far as connections allow. Later steps can use variables set here.
+/// Steps that run in parallel, as far as connections allow. Later steps can use the variables set
+/// in them.
 #[derive(Debug, Clone, Serialize)]
 pub struct Parallel {
-    /// Steps that start together.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Maximum number of steps that run at once.
+    /// Maximum number of steps in progress at a time.
     pub limit: usize,
 }
 
@@ -38,7 +39,7 @@ pub struct Parallel {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopCount {
-    /// A range known before the run.
+    /// A range that is known before the run.
     Fixed(LoopRange),
     /// A value that [`LoopRange::from_value`] interprets when the loop starts.
     Templated(Template),
@@ -49,13 +50,13 @@ pub enum LoopCount {
 pub struct LoopRange {
     /// Index at which the loop starts.
     pub start: i64,
-    /// Index after the last round. `None` repeats without end.
+    /// Index after the last round. `None` means an endless loop.
     pub end: Option<i64>,
 }
 
 impl LoopRange {
     /// Interprets `count` as Artillery does: a number, a numeric text, or a range `a-b`. A missing
-    /// value, 0 and -1 repeat without end. `"0"`, other negative numbers and all other values run
+    /// value, 0 and -1 mean an endless loop. `"0"`, other negative numbers and all other values run
     /// no rounds.
     #[must_use]
     pub fn from_value(value: Option<&Value>) -> LoopRange {
@@ -107,7 +108,7 @@ impl LoopRange {
 pub enum Over {
     /// A list that is written in the plan.
     List(Vec<Template>),
-    /// Path of a variable that contains a list. Any other value skips the loop.
+    /// Path of a variable that contains a list. If the value is not a list, the loop is skipped.
     Variable(String),
 }
 
@@ -131,7 +132,7 @@ pub enum ThinkTime {
     Templated(Template),
 }
 
-/// Random variation of a think time: uniform within ± this value, and never below zero.
+/// Random variation of a think time: uniform within ± this value, but never below zero.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {

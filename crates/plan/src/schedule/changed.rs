@@ -5,8 +5,8 @@ use super::{PartKind, RateSegment, Schedule, SchedulePart};
 use crate::Rate;
 
 impl Schedule {
-    /// Returns the schedule with another rate from a time to the end of its phase. Arrivals in that
-    /// period are evenly spaced.
+    /// Returns the schedule with a changed rate from `from_ns` to the end of that phase. Arrivals
+    /// in that period are evenly spaced.
     ///
     /// Arrivals of later phases keep their times but are renumbered. A change after the end has no
     /// effect.
@@ -37,7 +37,7 @@ impl Schedule {
         changed
     }
 
-    /// Appends the first arrivals of a part, at most `most`.
+    /// Appends the first arrivals of `part`, at most `most`.
     fn take(&mut self, part: &SchedulePart, most: u64) {
         let count = part.count.min(most);
         if count > 0 {

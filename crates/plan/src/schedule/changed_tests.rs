@@ -21,7 +21,7 @@ fn arrivals(schedule: &Schedule) -> Vec<Arrival> {
 fn changed_rate_starts_a_new_piece() {
     let load = load(&[(10, 5), (10, 2)], FirstArrival::AtStart);
     let schedule = Schedule::new(&load, 1);
-    // 5/s for 3.1 s are 16 arrivals, the last one at 3.0 s. 8/s for the other 6.9 s are 55.
+    // 5/s for 3.1 s give 16 arrivals, the last one at 3.0 s. 8/s for the remaining 6.9 s give 55.
     let changed = schedule.with_rate(3_100 * MILLISECOND, Rate::per_second(8));
     assert_eq!(changed.total(), 16 + 55 + 20);
     assert_eq!((changed.phase_total(0), changed.phase_total(1)), (71, 20));

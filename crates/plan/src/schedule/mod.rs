@@ -1,8 +1,8 @@
 //! The schedule: the intended start of every arrival, in integer nanoseconds from the start of the
 //! run.
 //!
-//! Arrival k is computed from k alone, without running sums. Therefore errors do not accumulate,
-//! and each shard can be computed independently.
+//! Each arrival is computed from its number alone, without running sums. Therefore errors do not
+//! accumulate, and each shard can be computed independently.
 
 mod changed;
 mod poisson;
@@ -19,11 +19,11 @@ pub struct Arrival {
     pub number: u64,
     /// Intended start, in nanoseconds from the start of the run.
     pub intended_ns: u64,
-    /// Phase of the arrival.
+    /// Index of the arrival's phase.
     pub phase: u32,
 }
 
-/// Arrivals of an open load, or the single one of [`Load::Once`]. Empty for a closed load.
+/// The arrivals of an open load, or the single arrival of [`Load::Once`]. Empty for a closed load.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     parts: Vec<SchedulePart>,
@@ -99,7 +99,7 @@ impl Schedule {
                     schedule.phase_ends.push(*duration_ns);
                 }
             }
-            // The driver of several loads has their schedules.
+            // Several loads have separate schedules, which their driver creates.
             Load::Several { .. } => schedule.phase_ends.push(load.end_ns()),
         }
         if crate::mutant::is(crate::mutant::Mutant::TruncatedSchedule) {
@@ -108,14 +108,14 @@ impl Schedule {
         schedule
     }
 
-    /// Truncates the schedule at the given time. Removes later arrivals and phases, while all
-    /// others keep time and number.
+    /// Truncates the schedule at the given time. Later arrivals and phases are removed. The
+    /// remaining ones keep their times and numbers.
     #[must_use]
     pub fn until(mut self, end_ns: u64) -> Schedule {
         if end_ns >= self.end_ns() {
             return self;
         }
-        // Keep an arrival exactly at the new end if phases include arrivals at their ends.
+        // Keep an arrival exactly at the new end, if phases include the arrivals at their ends.
         self.total = self.due(end_ns);
         let last_part = self.part_of(self.total);
         if let Some(last_part) = last_part {
@@ -138,13 +138,13 @@ impl Schedule {
         self.total
     }
 
-    /// Returns the end of the last phase.
+    /// Returns the end of the last phase, in nanoseconds from the start.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.phase_ends.last().copied().unwrap_or(0)
     }
 
-    /// Returns the end of each phase.
+    /// Returns the end of each phase, in nanoseconds from the start.
     #[must_use]
     pub fn phase_ends(&self) -> &[u64] {
         &self.phase_ends
@@ -157,7 +157,8 @@ impl Schedule {
         index.min(self.phase_ends.len().saturating_sub(1)) as u32
     }
 
-    /// Whether a phase may have an arrival exactly at its end, where the next phase starts.
+    /// Returns whether a phase may include an arrival exactly at its end, where the next phase
+    /// starts.
     #[must_use]
     pub fn has_arrivals_at_ends(&self) -> bool {
         self.arrivals_at_ends
@@ -173,7 +174,7 @@ impl Schedule {
             .sum()
     }
 
-    /// Returns arrival number k. `None` if the schedule has fewer arrivals.
+    /// Returns the arrival with the given number. `None` if the schedule has fewer arrivals.
     #[must_use]
     pub fn at(&self, number: u64) -> Option<Arrival> {
         let part = self.part_of(number)?;
@@ -181,27 +182,27 @@ impl Schedule {
     }
 
     /// Returns the number of arrivals due by the given time. An arrival exactly at that time counts
-    /// only if phases include arrivals at their ends.
+    /// only if phases include the arrivals at their ends.
     #[must_use]
     pub fn due(&self, until_ns: u64) -> u64 {
         self.first_not(|intended_ns| self.is_due(intended_ns, until_ns))
     }
 
-    /// Whether an arrival with this intended start is due by the given time.
+    /// Returns whether an arrival with this intended start is due by the given time.
     #[must_use]
     pub fn is_due(&self, intended_ns: u64, until_ns: u64) -> bool {
         intended_ns < until_ns || self.arrivals_at_ends && intended_ns == until_ns
     }
 
-    /// Returns the number of arrivals intended before the given time, which is also the number of
-    /// the first arrival at or after it.
+    /// Returns the number of arrivals intended before the given time. This is also the number of
+    /// the first arrival at or after that time.
     #[must_use]
     pub fn before(&self, at_ns: u64) -> u64 {
         self.first_not(|intended_ns| intended_ns < at_ns)
     }
 
-    /// Returns the first arrival for which `is_so` is false. Uses binary search, so `is_so` must be
-    /// monotone.
+    /// Returns the number of the first arrival for which `is_so` is false. Uses binary search, so
+    /// `is_so` must be monotone.
     fn first_not(&self, is_so: impl Fn(u64) -> bool) -> u64 {
         let (mut so, mut not_so) = (0, self.total);
         while so < not_so {
@@ -218,7 +219,7 @@ impl Schedule {
         so
     }
 
-    /// Returns how many arrivals of a share are intended at `from_ns` or later and due by
+    /// Returns how many arrivals of `share` are intended at `from_ns` or later and due by
     /// `until_ns`.
     #[must_use]
     pub fn due_of_share(&self, share: Share, from_ns: u64, until_ns: u64) -> u64 {
@@ -233,7 +234,7 @@ impl Schedule {
         (self.due(until_ns) + of.max(1) - 1).saturating_sub(shard) / of.max(1)
     }
 
-    /// Returns every `of`-th arrival from number `shard` on: the arrivals of one worker.
+    /// Returns every `of`-th arrival, starting with number `shard`: the arrivals of one worker.
     #[must_use]
     pub fn shard(&self, shard: u64, of: u64) -> Shard<'_> {
         Shard {
@@ -244,7 +245,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the arrivals of a share that are intended at `from_ns` or later.
+    /// Returns the arrivals of `share` that are intended at `from_ns` or later.
     #[must_use]
     pub fn shard_from(&self, share: Share, from_ns: u64) -> Shard<'_> {
         let skipped = share.of_first(self.before(from_ns));
@@ -302,8 +303,8 @@ impl Schedule {
             Shape::Staircase { from, to } => {
                 for (step, count) in staircase(from, to, phase.duration_ns).enumerate() {
                     let step_start = start_ns + step as u64 * SECOND;
-                    // The last step of a fractional duration is shorter. A phase of less than a
-                    // second is a single step.
+                    // With a fractional duration, the last step is shorter. A phase of less than a
+                    // second has a single step.
                     let length = SECOND.min(phase.duration_ns - step as u64 * SECOND);
                     self.push(
                         index,
@@ -346,13 +347,14 @@ impl SchedulePart {
     }
 }
 
-/// Iterator over the arrivals of a share.
+/// An iterator over the arrivals of a share.
 #[derive(Debug, Clone)]
 pub struct Shard<'a> {
     schedule: &'a Schedule,
     next: u64,
     step: u64,
-    /// Part of the last arrival. It saves the search, because arrivals are requested in order.
+    /// Index of the last arrival's part. Arrivals are requested in order, so the search can start
+    /// here.
     part: usize,
 }
 
@@ -376,7 +378,8 @@ impl Iterator for Shard<'_> {
     }
 }
 
-/// Returns the arrivals per second of Artillery's ramp: n steps of one second with the rate `a + (b
+/// Returns the arrivals per second of each step of Artillery's ramp. Step i of n has the rate `a +
+/// (b
 /// - a) i / (n
 /// - 1)`, rounded half up. A single step has the rounded mean of both ends.
 pub(crate) fn staircase(
@@ -410,8 +413,8 @@ pub(crate) fn staircase(
     })
 }
 
-/// Returns both rates with a common denominator, so that halves round equally everywhere. `None` if
-/// the steps do not fit into 128 bits.
+/// Returns both rates as fractions with a common denominator, so that halves always round equally.
+/// `None` if the steps do not fit into 128 bits.
 fn common(from: Rate, to: Rate, steps: u64) -> Option<(i128, i128, i128)> {
     let of = |count: u64, other: u64| {
         let product = i128::from(count).checked_mul(i128::from(other))?;

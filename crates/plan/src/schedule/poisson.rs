@@ -1,8 +1,8 @@
-//! Poisson arrivals. Time is divided into slots of 100 ms, each drawn from a stream keyed by (seed,
-//! phase, slot).
+//! Poisson arrivals. Time is divided into slots of 100 ms, and each slot has its own random
+//! numbers, keyed by (seed, phase, slot).
 //!
-//! A Poisson process is memoryless, so each slot can be drawn independently. The planned number of
-//! arrivals is the actual number with this seed.
+//! A Poisson process is memoryless, so the slots can be drawn independently. The planned number of
+//! arrivals is the exact number for this seed.
 
 use crate::{
     Phase, Shape,
@@ -20,10 +20,10 @@ pub(super) struct PoissonPhase {
     duration_ns: u64,
     /// Events per nanosecond in each second of the phase. A constant rate has a single entry.
     rates: Vec<f64>,
-    /// Number of arrivals before each slot, followed by the total.
+    /// Number of arrivals before each slot, and finally the total number.
     before: Vec<u64>,
-    /// Cache of the last slot, because drawing a slot for each of its arrivals would take quadratic
-    /// time.
+    /// Cache of the last drawn slot. Drawing a slot again for each of its arrivals would take
+    /// quadratic time.
     drawn: std::cell::RefCell<(usize, Vec<u64>)>,
 }
 

@@ -7,7 +7,7 @@ use crate::{Rate, units::SECOND};
 pub(super) struct RateSegment {
     pub start_ns: u64,
     pub count: u64,
-    /// Nanoseconds between arrivals, as a fraction.
+    /// Numerator of the nanoseconds between arrivals.
     pub gap_num: u64,
     pub gap_den: u64,
     /// 0 if the first arrival is at the start, or 1 if it is one gap later.

@@ -1,4 +1,4 @@
-//! Percent-decoding for URLs of sources.
+//! Percent-decoding for the URLs of sources.
 
 /// Decodes a string. Returns `None` if it contains an invalid escape or is not valid UTF-8.
 pub(super) fn decoded(text: &str) -> Option<String> {

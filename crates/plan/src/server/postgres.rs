@@ -17,7 +17,7 @@ pub struct Database {
     pub password: Option<String>,
     /// Name of the database.
     pub name: String,
-    /// Encryption of the connection.
+    /// How the connection is encrypted.
     pub tls: Encryption,
 }
 
@@ -30,7 +30,7 @@ pub enum Listener {
     Socket(String),
 }
 
-/// Encryption of a connection, with the meanings of `sslmode`.
+/// How a connection is encrypted, with the meanings of PostgreSQL's `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encryption {
     /// The connection is never encrypted.
@@ -77,7 +77,7 @@ impl Database {
         let (host, port) = host_and_port(authority)?;
         let mut database = Database {
             at: Listener::Tcp(host, port),
-            // Use the user name as the default database, as PostgreSQL's own clients do.
+            // The user name is the default database, as in PostgreSQL's own clients.
             name: if name.is_empty() { user.clone() } else { name },
             user,
             password,
@@ -120,7 +120,7 @@ impl Database {
                     }
                 }
             }
-            // A password in the query would not be recognized as a secret.
+            // A password in the query would not be detected as a secret.
             "password" => {
                 return Err(
                     "the password must be before the @: postgres://USER:PASSWORD@HOST/DATABASE"

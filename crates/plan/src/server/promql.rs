@@ -1,4 +1,4 @@
-//! Parses Prometheus queries written on one line, without validating the query itself.
+//! Parses a Prometheus source written on one line. Does not validate the query itself.
 
 use super::MetricLocation;
 
@@ -11,7 +11,7 @@ pub(super) fn line(text: &str) -> Result<MetricLocation, String> {
 }
 
 pub(super) fn place(url: &str, query: &str) -> Result<MetricLocation, String> {
-    // Do not repeat the URL, because it may contain a password.
+    // Do not repeat the URL in the message, because it may contain a password.
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err("a Prometheus server needs an http:// or https:// URL".to_owned());
     }

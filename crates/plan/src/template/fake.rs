@@ -1,6 +1,6 @@
 //! Fake data: the functions of Artillery's plugin `fake-data`, under faker's names (category and
-//! method joined) or the plugin's older names. The words come from a library and depend only on the
-//! virtual user's random numbers.
+//! method joined) or the plugin's older names. The words come from a library, and the choice
+//! depends only on the virtual user's random numbers.
 
 use std::convert::Infallible;
 
@@ -14,7 +14,7 @@ mod functions;
 
 use functions::{FUNCTIONS, OLDER};
 
-/// A fake-data function.
+/// A function that generates fake data.
 #[derive(Clone, Copy)]
 pub struct Fakery {
     name: &'static str,
@@ -24,13 +24,13 @@ pub struct Fakery {
 type Make = fn(&mut FakeRandom<'_>) -> String;
 
 impl Fakery {
-    /// Returns the name, without `$`.
+    /// Returns the name of the function, without `$`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Returns the function with this new or old name, without `$`.
+    /// Returns the function with this current or older name, without `$`.
     #[must_use]
     pub fn named(name: &str) -> Option<Fakery> {
         let known = |name: &str| FUNCTIONS.iter().find(|(known, _)| *known == name);
@@ -39,7 +39,7 @@ impl Fakery {
         Some(Fakery { name, make: *make })
     }
 
-    /// Returns all names without `$`, including the old ones.
+    /// Returns all names without `$`, including the older ones.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let newer = FUNCTIONS.iter().map(|(name, _)| *name);
         newer.chain(OLDER.iter().map(|(name, _)| *name))

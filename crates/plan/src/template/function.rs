@@ -1,4 +1,4 @@
-//! Functions of templates. A new function needs a variant, a line in [`FUNCTIONS`] and an arm in
+//! Functions in templates. To add a function, add a variant, a line in [`FUNCTIONS`], and an arm in
 //! [`FunctionCall::write`].
 
 use std::fmt::Write as _;
@@ -11,17 +11,17 @@ use query::Scope;
 use super::{Undefined, fake::Fakery, write_expanded};
 use crate::rng::Rng;
 
-/// Functions that a template may call.
+/// The functions that a template may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Functions {
-    /// Those of Loadline. Unknown names are errors.
+    /// Loadline's built-in functions. Other names are errors.
     #[default]
     BuiltIn,
-    /// Also those that a script defines during the run.
+    /// The built-in functions, and functions that a script defines during the run.
     Script,
 }
 
-/// A function with its arguments.
+/// A call of a function, with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FunctionCall {
@@ -29,14 +29,14 @@ pub enum FunctionCall {
     RandomNumber(i64, i64),
     /// A string of this many random characters from `a-zA-Z0-9`.
     RandomString(usize),
-    /// A fake-data function, which requires the plugin.
+    /// A fake-data function. Requires the plugin.
     Fake(Fakery),
-    /// A function of the script by name. An argument that is not a whole number is `None`.
+    /// A function of the script, by name. An argument that is not a whole number is `None`.
     Script(String, Vec<Option<i64>>),
 }
 
-/// Creates a function from its arguments. An argument that is not a number is `None`, as NaN would
-/// be in JavaScript.
+/// Creates a call from its arguments. An argument that is not a number is `None`, like NaN in
+/// JavaScript.
 type Read = fn(&[Option<i64>]) -> Result<FunctionCall, String>;
 
 pub(super) const FUNCTIONS: &[(&str, &str, Read)] = &[
@@ -85,7 +85,7 @@ impl FunctionCall {
         }
     }
 
-    /// Returns the result with its type. That of a script's function is text. Fails like
+    /// Returns the result with its type. The result of a script's function is text. Fails like
     /// [`FunctionCall::write`].
     pub fn value(&self, scope: &dyn Scope, rng: &mut Rng) -> Result<Value, Undefined> {
         let mut text = String::new();

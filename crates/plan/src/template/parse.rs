@@ -1,4 +1,4 @@
-//! Parser of the template dialect.
+//! Parser for the template dialect.
 //!
 //! `{{ x }}` and `{{{ x }}}` are variables if the braces contain only word characters, white space
 //! and `$ . [ ] ' " -`. `{{ $f(1, a) }}` is a call. Other braces are plain text.
@@ -9,7 +9,7 @@ use super::{
 };
 use query::{path::Path, value::is_js_space};
 
-/// Error in a call within a template.
+/// An error in a function call of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
     /// Offset of the braces, in bytes from the start of the text.
@@ -46,7 +46,7 @@ pub(super) fn variables_only(text: &str) -> Vec<Piece> {
 }
 
 /// Returns the content of the first double braces that are neither a variable nor a call, so that
-/// the reader can warn about it.
+/// the reader can warn about them.
 #[must_use]
 pub fn unread_braces(text: &str) -> Option<&str> {
     let mut rest = text;
@@ -64,7 +64,7 @@ enum Brace<'a> {
     Call { name: &'a str, arguments: &'a str },
 }
 
-/// Splits a text. Calls stay text if `functions` is `None`.
+/// Splits a text into pieces. Calls stay text if `functions` is `None`.
 fn split(text: &str, functions: Option<Functions>) -> Result<Vec<Piece>, TemplateError> {
     let mut pieces = Vec::new();
     let mut plain = String::new();
@@ -180,7 +180,7 @@ fn call(
             known.join(" and ")
         )));
     };
-    // Each function decides about missing arguments. A number that is not an integer is ambiguous,
+    // Each function handles missing arguments itself. A number that is not an integer is ambiguous,
     // so reject it.
     let argument = |text: &str| match text.trim_matches(is_js_space) {
         "" => Ok(None),

@@ -93,7 +93,7 @@ const WEEKDAYS: [&str; 7] = [
 
 const MAX_SAFE: u64 = 9_007_199_254_740_991;
 
-/// All functions by their new name.
+/// All functions, by current name.
 pub const FUNCTIONS: &[(&str, Make)] = &[
     ("colorHuman", |r| r.one_of(&COLORS)),
     ("colorRgb", |r| format!("#{}", r.of_alphabet(HEX, 6))),
@@ -292,7 +292,7 @@ pub const FUNCTIONS: &[(&str, Make)] = &[
     ("systemSemver", |r| file::SemverStable().fake_with_rng(r)),
 ];
 
-/// Pairs of old and new names.
+/// Pairs of older and current names.
 pub const OLDER: &[(&str, &str)] = &[
     ("randBoolean", "datatypeBoolean"),
     ("randCity", "locationCity"),
