@@ -1,4 +1,4 @@
-//! Source of random numbers for query languages, supplied by the caller.
+//! Random numbers for query languages, which the caller supplies.
 
 pub trait Chance {
     fn unit(&mut self) -> f64;

@@ -12,7 +12,7 @@ impl std::fmt::Display for Misread {
     }
 }
 
-/// Maximum number of operators, because each one adds a nesting level.
+/// Maximum number of operators in an expression, because each operator adds a nesting level.
 const MOST_OPERATORS: usize = 250;
 
 pub(crate) struct Cursor<'a> {

@@ -1,5 +1,5 @@
-//! JMESPath expressions for checks, which hold if the result is true in JavaScript. A library
-//! evaluates them.
+//! JMESPath expressions for checks. A check passes if the result is true in JavaScript. A library
+//! evaluates the expressions.
 
 use jmespath::{Expression, Variable};
 use serde::{Serialize, Serializer};
@@ -16,7 +16,7 @@ pub struct JmesPathError {
 
 impl JmesPath {
     pub fn parse(text: &str) -> Result<JmesPath, JmesPathError> {
-        // Limit the depth to protect the stack, because the library parses recursively.
+        // The library parses recursively, so limit the depth to protect the stack.
         const DEEPEST: usize = 100;
         const LONGEST: usize = 500;
         let opened = text.matches(['(', '[', '{', '!', '&']).count();
@@ -53,8 +53,8 @@ impl JmesPath {
         self.0.as_str()
     }
 
-    /// Whether the result for a document is true in JavaScript. False if the expression cannot be
-    /// evaluated.
+    /// Returns whether the result for a document is true in JavaScript. Returns `false` if the
+    /// expression cannot be evaluated.
     #[must_use]
     pub fn finds_truth(&self, document: &Value) -> bool {
         let Ok(found) = self.0.search(document) else {

@@ -55,7 +55,8 @@ impl std::fmt::Display for JsonPathError {
 
 impl std::error::Error for JsonPathError {}
 
-/// A result. Only names and lengths are owned, because they are not part of the document.
+/// A result. Only names and lengths are owned, because the document does not contain them as
+/// values.
 pub type JsonMatch<'a> = Cow<'a, Value>;
 
 impl JsonPath {
@@ -74,7 +75,7 @@ impl JsonPath {
     }
 
     /// Returns the value of a capture: a random result if `pick` is true, otherwise the list of
-    /// results. A path with at most one result yields the result itself.
+    /// results. A path that can have only one result yields that result.
     ///
     /// Returns `None` if there is no result, or if the document is neither a mapping nor a list.
     #[must_use]

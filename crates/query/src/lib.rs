@@ -1,7 +1,8 @@
 //! Query languages of test scripts: variable paths, JSONPath, CSS selectors, XPath, JMESPath,
-//! regular expressions and filtrex conditions, on JavaScript values.
+//! regular expressions and filtrex conditions, all on JavaScript values.
 //!
-//! Pure functions on text and values. Random choices use the caller's [`Chance`].
+//! The crate contains pure functions on text and values. Random choices use the caller's
+//! [`Chance`].
 
 #![forbid(unsafe_code)]
 

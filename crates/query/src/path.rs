@@ -1,4 +1,4 @@
-//! Lodash paths such as `a.b`, `a[0].c`, `a['k-y']`, which templates use.
+//! Lodash paths such as `a.b`, `a[0].c` or `a['k-y']`, which templates use.
 //!
 //! A plain name costs one look-up. As in lodash, a variable whose name is the whole path takes
 //! precedence, for example a CSV column `user.name`.
@@ -68,7 +68,7 @@ impl Path {
         self.parts.iter().skip(1).map(|part| part.key.as_str())
     }
 
-    /// Returns the highest list index in the path. Readers reject paths that store above
+    /// Returns the highest list index in the path. Readers reject paths that store a value above
     /// [`MAX_INDEX`].
     #[must_use]
     pub fn highest_index(&self) -> Option<usize> {
@@ -97,8 +97,8 @@ impl Path {
         Some(Cow::Borrowed(value))
     }
 
-    /// Stores a value. Like lodash's `set`, creates missing parents: lists before a numeric key,
-    /// otherwise mappings.
+    /// Stores a value at the path. Like lodash's `set`, creates missing parents: lists before a
+    /// numeric key, otherwise mappings.
     pub fn set(&self, variables: &mut impl Slots, value: Value) {
         let [root, rest @ ..] = self.parts.as_slice() else {
             return;
@@ -128,7 +128,7 @@ impl Path {
                     }
                     &mut items[index]
                 }
-                // A list in JSON cannot have named properties.
+                // A JSON list cannot have named properties.
                 _ => return,
             };
         }
@@ -158,8 +158,8 @@ impl Serialize for Path {
     }
 }
 
-/// Whether a document has a value at a path, even null, as in lodash's `has`. A key that equals the
-/// whole path takes precedence.
+/// Returns whether a document has a value at a path, as in lodash's `has`. A null counts as a
+/// value. A key that equals the whole path takes precedence.
 #[must_use]
 pub fn has(document: &Value, path: &str) -> bool {
     if let Value::Object(map) = document
@@ -202,8 +202,8 @@ fn child<'a>(value: &'a Value, part: &PathPart) -> Option<Cow<'a, Value>> {
     }
 }
 
-/// Whether lodash treats a string as a path with several parts, because it contains a dot or closed
-/// brackets.
+/// Returns whether lodash treats a string as a path with several parts, because the string contains
+/// a dot or closed brackets.
 fn is_deep(text: &str) -> bool {
     text.contains('.')
         || text
@@ -235,7 +235,7 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// Whether there is an empty key here: between two separators, or after one at the end.
+/// Returns whether the next key is empty: between two separators, or after a separator at the end.
 fn empty_here(rest: &str) -> bool {
     let after = rest.strip_prefix('.').or_else(|| rest.strip_prefix("[]"));
     after.is_some_and(|after| after.is_empty() || after.starts_with('.') || after.starts_with("[]"))

@@ -1,14 +1,14 @@
-//! JavaScript regular expressions with a limit of steps, because endless backtracking would block a
+//! JavaScript regular expressions with a step limit, because endless backtracking would block a
 //! worker.
 
 use regress::Regex;
 pub use regress::{Error, Match};
 
-/// Steps allowed for every search. They take tens of milliseconds.
+/// Number of steps that every search may take. This many steps last tens of milliseconds.
 const STEPS: u64 = 4_000_000;
-/// Additional steps per byte of text, because a search may scan long text repeatedly.
+/// Additional steps per byte of text, because a search may scan a long text repeatedly.
 const STEPS_PER_BYTE: u64 = 16;
-/// Maximum number of steps of a search. They take about a second.
+/// Maximum number of steps of a search, which last about a second.
 const MOST_STEPS: u64 = 200_000_000;
 
 #[derive(Debug, Clone)]

@@ -9,8 +9,7 @@ pub trait Scope {
         drop(what);
     }
 
-    /// Calls a function of a script and returns its result as text. `None` if there is no such
-    /// function.
+    /// Calls a script function and returns its result as text. `None` if there is no such function.
     fn call(&self, name: &str, arguments: &[Option<i64>]) -> Option<String> {
         let _ = (name, arguments);
         None

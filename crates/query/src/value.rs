@@ -1,4 +1,4 @@
-//! Text and JSON of values as in JavaScript: `1.0` is `1`, and 10^21 is `1e+21`.
+//! Text and JSON of values, written as in JavaScript: `1.0` is `1`, and 10^21 is `1e+21`.
 //!
 //! There is one difference: whole numbers keep all digits, while JavaScript rounds them beyond
 //! 2^53.
@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
 
-/// Returns the text of a value in a template. `None` is `undefined`. Lists and mappings are written
-/// as JSON.
+/// Returns the text of a value in a template. `None` means `undefined`. Lists and mappings are
+/// written as JSON.
 #[must_use]
 pub fn text(value: Option<&Value>) -> String {
     let mut out = String::new();
@@ -24,8 +24,8 @@ pub fn write_text(value: Option<&Value>, out: &mut String) {
     }
 }
 
-/// Converts like JavaScript's `String(value)`. Items of a list are joined with commas, and a
-/// mapping is `[object Object]`.
+/// Converts a value like JavaScript's `String(value)`. The items of a list are joined with commas,
+/// and a mapping is `[object Object]`.
 #[must_use]
 pub fn string_of(value: Option<&Value>) -> String {
     match value {
@@ -132,8 +132,8 @@ pub fn write_number(number: &Number, out: &mut String) {
     }
 }
 
-/// Appends a float as JavaScript prints it: the shortest digits, with an exponent only below 1e-6
-/// and from 1e21 on.
+/// Appends a number as JavaScript prints it: the shortest digits, with an exponent only below 1e-6
+/// and from 1e21.
 pub fn write_f64(n: f64, out: &mut String) {
     if n == 0.0 {
         return out.push('0');
@@ -178,8 +178,8 @@ pub fn write_f64(n: f64, out: &mut String) {
     }
 }
 
-/// Converts a float to JSON. Whole numbers within 2^53 become integers, as in JavaScript. Returns
-/// `None` for NaN and infinities.
+/// Converts a float to a JSON number. Whole numbers within 2^53 become integers, as in JavaScript.
+/// Returns `None` for NaN and infinities.
 #[must_use]
 pub fn number(n: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -203,8 +203,8 @@ pub fn normalise(value: &mut Value) {
     }
 }
 
-/// Converts like JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`. An empty
-/// string is 0, and any other string is NaN.
+/// Converts a text like JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`. An
+/// empty string is 0, and any other string is NaN.
 #[must_use]
 pub fn number_of(text: &str) -> f64 {
     let text = text.trim_matches(is_js_space);
@@ -233,7 +233,8 @@ pub fn number_of(text: &str) -> f64 {
     }
 }
 
-/// Converts like JavaScript's `parseFloat(text)`: the longest decimal number at the start.
+/// Converts a text like JavaScript's `parseFloat(text)`: reads the longest decimal number at the
+/// start.
 #[must_use]
 pub fn float_prefix_of(text: &str) -> f64 {
     let text = text.trim_start_matches(is_js_space);

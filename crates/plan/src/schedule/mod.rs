@@ -378,10 +378,8 @@ impl Iterator for Shard<'_> {
     }
 }
 
-/// Returns the arrivals per second of each step of Artillery's ramp. Step i of n has the rate `a +
-/// (b
-/// - a) i / (n
-/// - 1)`, rounded half up. A single step has the rounded mean of both ends.
+/// Returns the arrivals per second of each step of Artillery's ramp. Step i of n has the rate
+/// `a + (b - a) * i / (n - 1)`, rounded half up. A single step has the rounded mean of both ends.
 pub(crate) fn staircase(
     from: Rate,
     to: Rate,

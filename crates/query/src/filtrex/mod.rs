@@ -89,8 +89,8 @@ const FUNCTIONS: [(&str, FiltrexFunction); 9] = [
     ("sqrt", FiltrexFunction::Sqrt),
 ];
 
-/// Whether an expression over metrics is 1, as evaluated by Artillery's `ensure`. The caller
-/// resolves metric names, which may contain any characters. Other names are undefined.
+/// Returns whether an expression over metrics evaluates to 1, as Artillery's `ensure` requires. The
+/// caller resolves metric names, which may contain any characters. Other names are undefined.
 ///
 /// On failure, the error contains the position of the syntax error.
 pub fn holds(text: &str, figures: parse::FigureResolver<'_>) -> Result<bool, Misread> {
@@ -145,8 +145,9 @@ impl Expression {
         self.root.value(scope, rng).is_truthy()
     }
 
-    /// Like `is_true`, but converts the operands of `and`, `or` and `not` to booleans. Filtrex
-    /// converts them to numbers, so a string after `and` is never true.
+    /// Returns whether the condition is true. Unlike `is_true`, converts the operands of `and`,
+    /// `or` and `not` to booleans. Filtrex converts them to numbers, so a string after `and` is
+    /// never true.
     pub fn holds(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         self.root.holds(scope, rng)
     }
@@ -286,7 +287,7 @@ fn binary<'v>(
 ) -> Operand<'v> {
     let (a, b) = (&left, &right);
     match operator {
-        // In JavaScript, `||` and `&&` return one operand. Filtrex converts it to a number.
+        // In JavaScript, `||` and `&&` return one of the operands. Filtrex converts it to a number.
         FiltrexOperator::Or | FiltrexOperator::And => Operand::Number(b.number()),
         FiltrexOperator::Equal => Operand::truth(a.equals(b)),
         FiltrexOperator::Unequal => Operand::truth(!a.equals(b)),

@@ -92,8 +92,8 @@ impl<'v> Operand<'v> {
         std::mem::discriminant(self) == std::mem::discriminant(other) && self.equals(other)
     }
 
-    /// Compares two strings by characters, and other values as numbers. Returns `None` if they
-    /// cannot be compared.
+    /// Compares two strings by characters, and other values as numbers. Returns `None` if the
+    /// values are not comparable.
     pub fn order(&self, other: &Operand<'_>) -> Option<Ordering> {
         let textual = |operand: &Operand<'_>| {
             matches!(
@@ -107,7 +107,8 @@ impl<'v> Operand<'v> {
         self.number().partial_cmp(&other.number())
     }
 
-    /// Adds like JavaScript's `+`: the sum of two numbers, otherwise a concatenation.
+    /// Adds like JavaScript's `+`: returns the sum of two numbers, otherwise the concatenation of
+    /// the texts.
     pub fn plus(self, other: &Operand<'_>) -> Operand<'v> {
         let plain = |operand: &Operand<'_>| {
             matches!(

@@ -1,5 +1,5 @@
-//! Parses expressions. All operators are left-associative. In ascending precedence: `? :`, `or`,
-//! `and`, `in`, `== != ~=`, `< <= > >=`, `+ -`, `* / %`, `^`, `not` and `-`, `of`.
+//! Parser for filtrex expressions. All operators are left-associative. In ascending precedence: `?
+//! :`, `or`, `and`, `in`, `== != ~=`, `< <= > >=`, `+ -`, `* / %`, `^`, `not` and `-`, `of`.
 
 use super::{ExpressionNode, FUNCTIONS, FiltrexOperator};
 use crate::{Misread, cursor::Cursor};

@@ -1,4 +1,4 @@
-//! Cursor over the text of a path.
+//! A cursor over the text of a JSONPath.
 
 use super::JsonPathError;
 

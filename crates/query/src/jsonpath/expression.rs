@@ -218,8 +218,8 @@ fn primary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPath
     }
 }
 
-/// A JavaScript value, where `None` is `undefined`. NaN and infinities are `undefined` too, because
-/// they equal no value.
+/// A JavaScript value, where `None` is `undefined`. NaN and infinities are also `undefined`,
+/// because they equal no JSON value.
 type Js<'a> = Option<Cow<'a, Value>>;
 
 impl Expression {

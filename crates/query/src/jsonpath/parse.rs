@@ -1,4 +1,4 @@
-//! Parses the segments of a path, separated by dots and brackets.
+//! Parser for the segments of a path, which are separated by dots and brackets.
 
 use super::{JsonPathError, PathSegment, cursor::Cursor, expression};
 

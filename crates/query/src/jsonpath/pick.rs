@@ -1,5 +1,5 @@
-//! Extracts the results of plain paths from JSON text in one pass, without building the document.
-//! The results are the same as from [`JsonPath::find`]. The rest of the text is only checked to be
+//! Extracts the results of simple paths from JSON text in one pass, without building the document.
+//! The results are equal to those of [`JsonPath::find`]. The rest of the text is only checked to be
 //! valid JSON.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -10,8 +10,8 @@ use crate::path::canonical_index;
 
 pub const MOST: usize = 8;
 
-/// Returns the result of each path in a list or mapping. `None` if the text is not one of these in
-/// JSON.
+/// Returns the result of each path in the JSON text of a list or mapping. `None` if the text is
+/// anything else.
 ///
 /// Paths after the first [`MOST`] have no result.
 #[must_use]
@@ -75,8 +75,8 @@ impl Walk<'_> {
         each.fold(0, |these, remaining| these | 1 << remaining)
     }
 
-    /// Advances some paths. Drops earlier results, because the last of several duplicate properties
-    /// counts.
+    /// Advances the given paths by one step. Drops their earlier results, because the last of
+    /// several duplicate properties counts.
     fn further(&mut self, these: Some8) -> Walk<'_> {
         for remaining in (0..MOST).filter(|remaining| these & 1 << remaining != 0) {
             self.found[remaining] = None;

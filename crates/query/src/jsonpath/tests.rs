@@ -23,8 +23,8 @@ fn find(path: &str) -> Value {
         .collect()
 }
 
-/// Test vectors: path, results of jsonpath-plus 10.4, and the result with `wrap: false` (null if
-/// there is none).
+/// Test vectors: the path, the results of jsonpath-plus 10.4, and the result with `wrap: false`
+/// (null if there is none).
 const ORIGINAL: &str = include_str!("vectors.json");
 
 #[test]

@@ -1,5 +1,5 @@
-//! Evaluates a path. Keeps ancestors on the stack for `^`, `~` and `@parent`. Limits steps and
-//! depth.
+//! Evaluation of a path. Keeps ancestors on the stack for `^`, `~` and `@parent`. Limits the number
+//! of steps and the depth.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{JsonMatch, PathSegment};
 use crate::path::canonical_index;
 
-/// Maximum number of values that a search visits. A longer search has no result.
+/// Maximum number of values that a search visits. A search that exceeds it has no result.
 const MAX_STEPS: usize = 1_000_000;
 const MAX_DEPTH: usize = 160;
 
@@ -176,7 +176,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Evaluates `..`: continues with this value, and with every list and mapping below it.
+    /// Evaluates `..`: continues with this value, and with every nested list and mapping.
     fn descend(&mut self, remaining: RemainingPath<'a>, place: &TracedValue<'a, '_>) {
         self.follow(remaining, place);
         let below = RemainingPath {

@@ -1,4 +1,4 @@
-//! Parses HTML by the algorithm of the HTML standard.
+//! Parser for HTML that follows the algorithm of the HTML standard.
 
 use std::{
     borrow::Cow,
@@ -14,7 +14,7 @@ use html5ever::{
 
 use super::{ExceededLimit, Limits, NodeId, NodeKind, ROOT, Tree};
 
-/// Number of bytes after which the parser checks the limits.
+/// Number of bytes to parse between two checks of the limits.
 const CHUNK: usize = 4096;
 
 pub(super) fn parse(text: &str) -> Tree {
@@ -37,7 +37,7 @@ pub(super) fn parse_within(text: &str, limits: Limits) -> Result<Tree, ExceededL
         }
     }
     let tree = parser.finish();
-    // Exact, because the parser can move elements after it has inserted them.
+    // Compute the exact depth, because the parser can move elements after inserting them.
     if depth(&tree) > limits.depth {
         return Err(ExceededLimit::Depth);
     }
@@ -47,13 +47,13 @@ pub(super) fn parse_within(text: &str, limits: Limits) -> Result<Tree, ExceededL
     Ok(tree)
 }
 
-/// Returns the length of the next chunk in bytes. It ends between two characters.
+/// Returns the length of the next chunk in bytes. The chunk ends between two characters.
 fn chunk_length(text: &str) -> usize {
     let end = (CHUNK..text.len()).find(|at| text.is_char_boundary(*at));
     end.unwrap_or(text.len())
 }
 
-/// Returns the maximum number of elements around each other.
+/// Returns the maximum nesting depth of elements.
 fn depth(tree: &Tree) -> usize {
     let mut deepest = 0;
     let mut waiting = vec![(ROOT, 0)];
@@ -68,9 +68,9 @@ fn depth(tree: &Tree) -> usize {
 struct HtmlSink {
     tree: RefCell<Tree>,
     names: RefCell<Vec<QualName>>,
-    /// Number of elements around each node, with itself, when it was inserted.
+    /// Nesting depth of each node at the time of insertion. The node itself counts.
     depths: RefCell<Vec<usize>>,
-    /// The maximum of `depths`.
+    /// Maximum of `depths`.
     deepest: Cell<usize>,
 }
 
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn documents_above_a_limit_are_refused() {
-        // `html` and `body` are around the other elements.
+        // `html` and `body` add two levels.
         assert!(Tree::html_within(&"<div>".repeat(8), LIMITS).is_ok());
         for text in ["<div>".repeat(9), "<div>".repeat(1_000_000)] {
             let refused = Tree::html_within(&text, LIMITS);

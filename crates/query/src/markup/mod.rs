@@ -10,7 +10,7 @@ mod xpath;
 pub use selector::Selector;
 pub use xpath::{XPath, XPathResult};
 
-/// Number of a node in its tree.
+/// Index of a node in its tree.
 pub type NodeId = usize;
 
 /// The document, which contains all other nodes.
@@ -32,7 +32,7 @@ struct MarkupNode {
 enum NodeKind {
     Document,
     Element {
-        /// Name with its prefix as written, in lower case for HTML.
+        /// Name with its prefix, as written. In lower case for HTML.
         name: String,
         attributes: Vec<(String, String)>,
     },
@@ -40,12 +40,12 @@ enum NodeKind {
     Comment(String),
 }
 
-/// Limits of a document from an untrusted source.
+/// Limits for a document from an untrusted source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of elements around each other. The document's root element counts.
+    /// Maximum nesting depth of elements. The root element counts.
     pub depth: usize,
-    /// Maximum number of nodes, texts and comments included.
+    /// Maximum number of nodes, including texts and comments.
     pub nodes: usize,
 }
 
@@ -62,8 +62,8 @@ impl Tree {
         html::parse(text)
     }
 
-    /// Parses HTML, and stops early at a document that exceeds the limits: the time to parse and
-    /// to search a document grows with its depth times its size.
+    /// Parses HTML, and stops early if the document exceeds the limits. The time to parse and to
+    /// search a document grows with the product of its depth and its size.
     ///
     /// # Errors
     ///
@@ -91,13 +91,13 @@ impl Tree {
         self.nodes.len() - 1
     }
 
-    /// Returns the node that contains this one. `None` for the document.
+    /// Returns the parent of a node. `None` for the document.
     #[must_use]
     pub fn parent(&self, id: NodeId) -> Option<NodeId> {
         self.nodes[id].parent
     }
 
-    /// Returns the nodes that this one contains, in their order.
+    /// Returns the children of a node, in document order.
     #[must_use]
     pub fn children(&self, id: NodeId) -> &[NodeId] {
         &self.nodes[id].children
@@ -121,13 +121,13 @@ impl Tree {
         }
     }
 
-    /// Whether a node is text.
+    /// Returns whether a node is a text node.
     #[must_use]
     pub fn is_text(&self, id: NodeId) -> bool {
         matches!(self.nodes[id].kind, NodeKind::Text(_))
     }
 
-    /// Returns an attribute of an element.
+    /// Returns the value of an attribute of an element.
     #[must_use]
     pub fn attribute(&self, id: NodeId, name: &str) -> Option<&str> {
         let mut all = self.attributes(id).iter();
@@ -135,7 +135,7 @@ impl Tree {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns the elements that have the same parent, with this one.
+    /// Returns all elements with the same parent, including this one.
     #[must_use]
     pub fn siblings(&self, id: NodeId) -> Vec<NodeId> {
         let all = self
@@ -147,7 +147,7 @@ impl Tree {
             .collect()
     }
 
-    /// Returns all nodes inside this one, in document order.
+    /// Returns all descendants of a node, in document order.
     #[must_use]
     pub fn below(&self, id: NodeId) -> Vec<NodeId> {
         let mut found = Vec::new();
@@ -159,7 +159,7 @@ impl Tree {
         found
     }
 
-    /// Returns the text of a node and of all nodes inside it.
+    /// Returns the text of a node and all its descendants.
     #[must_use]
     pub fn text(&self, id: NodeId) -> String {
         match &self.nodes[id].kind {

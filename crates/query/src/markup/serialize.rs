@@ -1,4 +1,4 @@
-//! Writes the nodes of an HTML tree as text.
+//! Writes nodes of an HTML tree as HTML text.
 
 use super::{NodeId, NodeKind, Tree};
 
@@ -8,30 +8,31 @@ const VOID: [&str; 14] = [
     "wbr", "param",
 ];
 
-/// Elements whose text is written as it is.
+/// Elements whose text is written without escapes.
 const RAW: [&str; 6] = ["style", "script", "xmp", "iframe", "noembed", "noframes"];
 
-/// What is left to write.
+/// A part of the document that is still to be written.
 enum Piece<'t> {
     Node(NodeId),
     End(&'t str),
 }
 
 impl Tree {
-    /// Returns the HTML of a node with its own tag.
+    /// Returns the HTML of a node, including its own tag.
     #[must_use]
     pub fn outer_html(&self, id: NodeId) -> String {
         self.write(vec![Piece::Node(id)])
     }
 
-    /// Returns the HTML of the nodes inside a node.
+    /// Returns the HTML of the children of a node.
     #[must_use]
     pub fn inner_html(&self, id: NodeId) -> String {
         let children = self.children(id).iter().rev();
         self.write(children.map(|id| Piece::Node(*id)).collect())
     }
 
-    /// Writes pieces, the last one first. Documents may be nested deeply.
+    /// Writes the pieces, starting with the last one. Uses no recursion, because documents may be
+    /// deeply nested.
     fn write<'t>(&'t self, mut pieces: Vec<Piece<'t>>) -> String {
         let mut out = String::new();
         while let Some(piece) = pieces.pop() {

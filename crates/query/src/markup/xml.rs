@@ -5,7 +5,7 @@ use roxmltree::{Document, ParsingOptions};
 use super::{NodeKind, ROOT, Tree};
 
 pub(super) fn parse(text: &str) -> Result<Tree, String> {
-    // Accept document types, because they are common. The parser limits the expansion of entities.
+    // Accept document types, because they are common. The parser limits entity expansion.
     let options = ParsingOptions {
         allow_dtd: true,
         ..ParsingOptions::default()
@@ -13,7 +13,7 @@ pub(super) fn parse(text: &str) -> Result<Tree, String> {
     let document = Document::parse_with_options(text.trim_start(), options)
         .map_err(|error| error.to_string())?;
     let mut tree = Tree::new();
-    // The parser limits the nesting depth, and numbers nodes in the same order as [`Tree`].
+    // The parser limits the nesting depth, and numbers the nodes in the same order as [`Tree`].
     let mut ours = vec![ROOT];
     for node in document.descendants().skip(1) {
         let kind = if node.is_element() {

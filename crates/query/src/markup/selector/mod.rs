@@ -15,7 +15,7 @@ pub struct Selector {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Complex {
-    /// Compound selectors, each with the combinator before it. The first combinator is always
+    /// Compound selectors, each with its preceding combinator. The first combinator is always
     /// [`Combinator::Descendant`].
     compounds: Vec<(Combinator, Vec<Simple>)>,
     pick: Option<Pick>,
@@ -44,7 +44,8 @@ enum Simple {
         value: String,
         any_case: bool,
     },
-    /// Position a·n + b among siblings, optionally from the end or among siblings of the same type.
+    /// Position a·n + b among siblings, optionally counted from the end, or only among siblings of
+    /// the same type.
     Nth {
         a: i64,
         b: i64,
@@ -75,8 +76,8 @@ impl Selector {
         parse::parse(text).map(|alternatives| Selector { alternatives })
     }
 
-    /// Returns the attribute of every matching element in document order, or all attributes as a
-    /// mapping if no name is given. `None` if an element lacks the attribute.
+    /// Returns the attribute of every matching element in document order. `None` stands for an
+    /// element without the attribute. Without a name, returns all attributes as a mapping.
     #[must_use]
     pub fn find(&self, tree: &Tree, attribute: Option<&str>) -> Vec<Option<Value>> {
         let found = self.elements(tree).into_iter();

@@ -152,8 +152,8 @@ impl SelectorParser<'_> {
         })
     }
 
-    /// Consumes a symbol and the white space before it, but not the white space after it, which may
-    /// be a combinator.
+    /// Consumes a symbol and the white space before it. White space after the symbol may be a
+    /// combinator, so it is not consumed.
     fn take_tight(&mut self, symbol: &str) -> bool {
         self.c.space();
         let found = self.c.rest().starts_with(symbol);
@@ -238,7 +238,8 @@ impl SelectorParser<'_> {
         self.c.up();
         match pick {
             None => Ok(simples),
-            // `:first` and similar would select among elements that `:not()` does not search.
+            // `:first` and similar pseudo-classes would select among elements that `:not()` does
+            // not search.
             Some(_) => Err(self
                 .c
                 .error("`:first`, `:last` and `:eq()` are not allowed in `:not()`")),

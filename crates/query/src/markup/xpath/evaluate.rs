@@ -30,8 +30,8 @@ struct Context<'t> {
     exhausted: Cell<bool>,
 }
 
-/// Maximum number of nodes that an expression visits. A longer search finds nothing. Nested
-/// conditions multiply the visits, and a response must not block a worker.
+/// Maximum number of nodes that an expression visits. A search that exceeds it finds nothing.
+/// Nested conditions multiply the visits, and a response must not block a worker.
 const BUDGET: usize = 2_000_000;
 
 #[derive(Clone, Copy)]
@@ -143,7 +143,8 @@ impl Context<'_> {
         }
     }
 
-    /// Compares values. A comparison with a node set holds if it holds for any of its nodes.
+    /// Compares two values. A comparison with a node set is true if it is true for any of the
+    /// nodes.
     fn compare(&self, left: &XPathValue, right: &XPathValue, operator: Operator) -> bool {
         let equality = matches!(operator, Operator::Equal | Operator::Unequal);
         match (left, right) {
@@ -457,8 +458,8 @@ fn nodes(value: XPathValue) -> Vec<NodeItem> {
     }
 }
 
-/// Returns the characters at positions p, counted from 1, with round(start) ≤ p < round(start) +
-/// round(length).
+/// Returns the characters at the positions p, counted from 1, with round(start) ≤ p < round(start)
+/// + round(length).
 fn substring(text: &str, start: f64, length: Option<f64>) -> String {
     let round = |n: f64| (n + 0.5).floor();
     let begin = round(start);

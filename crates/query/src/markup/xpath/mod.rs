@@ -1,4 +1,4 @@
-//! XPath 1.0 without variables, `id()` or the namespace axis. Names are compared as written,
+//! XPath 1.0 without variables, `id()` and the namespace axis. Names are compared as written,
 //! including prefixes.
 
 mod evaluate;
