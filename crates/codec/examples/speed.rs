@@ -1,4 +1,4 @@
-//! Measures CPU time of the codec per HTTP/2 request with its response, and per streamed event.
+//! Measures the codec's CPU time per HTTP/2 request with its response, and per streamed event.
 
 #![allow(
     clippy::disallowed_methods,
@@ -17,7 +17,7 @@ use codec::{
 };
 
 const ROUNDS: u32 = 50_000;
-/// Requests per write and responses per read.
+/// Number of requests per write and of responses per read.
 const BATCH: u32 = 16;
 const EVENTS: u32 = 1_000_000;
 
@@ -66,7 +66,7 @@ fn main() -> Result<(), HeadError> {
     Ok(())
 }
 
-/// Returns the number of streams that ended.
+/// Receives bytes, and returns the number of streams that ended.
 fn receive(connection: &mut Connection, mut bytes: &[u8]) -> u32 {
     let mut ended = 0;
     while let Some(event) = connection.next_event(&mut bytes) {
@@ -81,7 +81,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&[a, b, c, kind, flags, s, t, u, v], payload].concat()
 }
 
-/// A head as nginx sends it: literals without indexing.
+/// Returns a response head as nginx encodes it: literals without indexing.
 fn response_block() -> Vec<u8> {
     let fields = [
         ("server", "nginx/1.22.1"),
@@ -109,7 +109,7 @@ fn time_per_event() -> std::time::Duration {
     let mut reader = EventReader::new(Format::OpenAi);
     let (mut content, begun) = (0, Instant::now());
     for _ in 0..EVENTS {
-        // The event is far below the limits.
+        // The event is far below the limits, so this cannot fail.
         let _ = reader.read(event.as_bytes(), |event| {
             content += u32::from(event.kind == EventKind::Content);
         });

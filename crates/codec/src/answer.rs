@@ -1,5 +1,5 @@
-//! A response as a client returns it, with the requested parts and the headers that the client acts
-//! on.
+//! A response as a client receives it, with the requested parts and the headers that the client
+//! acts on.
 
 use std::rc::Rc;
 
@@ -9,14 +9,14 @@ use super::{
     reply::{Keep, Reply},
 };
 
-/// The parts of the response that the caller needs. All others are skipped.
+/// The parts of a response that the caller needs. The decoder skips all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Want {
     /// Whether the headers are needed.
     pub headers: bool,
     /// Whether the body is needed.
     pub body: bool,
-    /// Whether the total of `Server-Timing` is needed.
+    /// Whether the `total` of `Server-Timing` is needed.
     pub timing: bool,
     /// Whether the raw head is needed.
     pub head: bool,
@@ -31,7 +31,7 @@ impl Want {
         head: true,
     };
 
-    /// Returns what the decoder must keep for these parts.
+    /// Returns which parts the decoder must keep.
     #[must_use]
     pub fn keep(self) -> Keep {
         match self {
@@ -45,21 +45,22 @@ impl Want {
 /// The requested parts of a response.
 #[derive(Debug, Default)]
 pub struct Response {
-    /// HTTP status. 0 until the head is complete.
+    /// HTTP status code, or 0 until the head is complete.
     pub status: u16,
     /// Header names in lower case, with their values. Empty unless requested.
     pub headers: Vec<(String, String)>,
-    /// The raw head, followed by the lines of trailers. Empty unless requested.
+    /// The raw head, followed by the trailers. Empty unless requested.
     pub head: Vec<u8>,
-    /// The total of `Server-Timing` in milliseconds. `None` if absent or not requested.
+    /// The `total` of `Server-Timing` in milliseconds. `None` if it is missing or was not
+    /// requested.
     pub server_ms: Option<f64>,
     /// The body as received, up to [`super::reply::MAX_BODY`]. Empty unless requested.
     pub body: Vec<u8>,
     /// Whether the body was longer than the limit.
     pub body_cut: bool,
-    /// Length of the body in bytes, whether kept or not.
+    /// Length of the body in bytes, even if the body was not kept.
     pub body_bytes: u64,
-    /// Headers that the client acts on.
+    /// Headers that the client acts on, such as redirects and cookies.
     pub notable: Option<Rc<Notable>>,
 }
 
@@ -89,7 +90,7 @@ impl Response {
         }
     }
 
-    /// Creates the response to an HTTP/2 request from its head, without the body.
+    /// Creates the response to an HTTP/2 request from its head. The body is still empty.
     #[must_use]
     pub fn from_http2(head: &h2::ResponseHead, want: Want) -> Response {
         let notable = head.notable.clone();
@@ -113,7 +114,7 @@ impl Response {
         }
     }
 
-    /// Adds the lines of HTTP/2 trailers to a raw head.
+    /// Appends HTTP/2 trailers to the raw head.
     pub fn add_trailers(&mut self, trailers: &h2::ResponseHead) {
         if self.head.ends_with(b"\r\n\r\n") {
             self.head.truncate(self.head.len() - 2);
@@ -121,7 +122,7 @@ impl Response {
         }
     }
 
-    /// Creates a response whose body has this content encoding.
+    /// Creates a response whose body has the given content encoding.
     #[must_use]
     pub fn encoded(encoding: &str, body: Vec<u8>) -> Response {
         let notable = Notable {
@@ -156,7 +157,7 @@ impl Response {
     }
 }
 
-/// Appends the fields as lines, and the empty line after them.
+/// Appends the fields as header lines, followed by an empty line.
 fn push_lines(raw: &mut Vec<u8>, head: &h2::ResponseHead) {
     for field in head.fields() {
         raw.extend_from_slice(field.name);

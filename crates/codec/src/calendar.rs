@@ -1,7 +1,7 @@
 //! Calendar arithmetic for cookies and certificates.
 
-/// Returns the days from 1 January 1970 to a Gregorian date. Counts years from March, so that the
-/// leap day comes last.
+/// Returns the number of days from 1 January 1970 to a Gregorian date. Years are counted from
+/// March, so that the leap day comes last.
 #[must_use]
 pub fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };

@@ -7,18 +7,19 @@ use super::{
     unpack::{UnpackError, read},
 };
 
-/// The content encodings that are decoded.
+/// How to treat content encodings that a client may not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unpacking {
     /// Decodes all supported encodings. An unknown encoding is an error.
     Strict,
-    /// Decodes the three encodings that Artillery's client decodes, and passes others through.
+    /// Decodes the three encodings that Artillery's client supports, and passes other bodies
+    /// through.
     Lenient,
 }
 
 /// Decodes a body according to the encodings in its head.
 ///
-/// Fails if an encoding is unknown, the data is invalid, or the result is longer than `most` bytes.
+/// Fails if an encoding is unknown, the data is invalid, or the result exceeds `most` bytes.
 pub fn decoded(
     answer: &Response,
     most: usize,
@@ -31,7 +32,7 @@ pub fn decoded(
     let Some(encodings) = answer.encoding() else {
         return Ok(body);
     };
-    // The head of a response to HEAD, or of status 204 or 304, describes a body that is absent.
+    // The head of a response to HEAD, or with status 204 or 304, describes a body that is not sent.
     if body.is_empty() {
         return Ok(body);
     }
@@ -45,15 +46,15 @@ pub fn decoded(
     decoded_from(&encodings, body, most)
 }
 
-/// Decodes a body with the encodings of a `Content-Encoding` header, in lower case.
+/// Decodes a body with the encodings of a `Content-Encoding` header, given in lower case.
 ///
-/// Fails if an encoding is unknown, the data is invalid, or the result is longer than `most` bytes.
+/// Fails if an encoding is unknown, the data is invalid, or the result exceeds `most` bytes.
 pub fn decoded_from<'b>(
     encodings: &str,
     body: Cow<'b, [u8]>,
     most: usize,
 ) -> Result<Cow<'b, [u8]>, Unreadable> {
-    // Encodings are listed in the order in which the server applied them.
+    // The header lists the encodings in the order in which the server applied them.
     let mut listed = encodings.rsplit(',').map(str::trim);
     listed.try_fold(body, |body, encoding| unpacked(body, encoding, most))
 }
@@ -84,18 +85,18 @@ fn render(encoding: &str) -> String {
     encoding.chars().take(40).collect()
 }
 
-/// The reason why a body cannot be decoded.
+/// Why a body cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreadable {
-    /// An unknown encoding, by name.
+    /// The encoding with this name is unknown.
     Unknown(String),
-    /// Invalid data in the encoding with this name.
+    /// The data is invalid for the encoding with this name.
     Broken(String),
     /// The decoded body exceeds the limit.
     TooLarge,
 }
 
-/// Decodes consecutive gzip members. As in zlib's tools, zeros after a member are padding, and
+/// Decodes consecutive gzip members. As in the gzip tools, zeros after a member are padding, and
 /// anything else must be another member.
 fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     let mut out = Vec::new();
@@ -109,8 +110,8 @@ fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     }
 }
 
-/// Decodes "deflate", which means the zlib format. Many servers send raw deflate, which is accepted
-/// too.
+/// Decodes "deflate", which is the zlib format. Many servers send raw deflate instead, which is
+/// accepted too.
 fn inflate(body: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     read_all(flate2::read::ZlibDecoder::new(body), most).or_else(|reason| match reason {
         UnpackError::Broken => read_all(flate2::read::DeflateDecoder::new(body), most),

@@ -1,4 +1,4 @@
-//! Parses cookie dates by the algorithm of RFC 6265 §5.1.1, which is lenient about order and
+//! Parser for cookie dates, with the algorithm of RFC 6265 §5.1.1, which is lenient about order and
 //! separators.
 
 use crate::calendar::days;
@@ -7,7 +7,8 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// Parses a cookie's `Expires` to seconds since 1970. Returns `None` if the text is not a date.
+/// Parses a cookie's `Expires` value to seconds since 1970. Returns `None` if the text is not a
+/// date.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     let is_delimiter = |c: char| matches!(c, '\t' | ' '..='/' | ';'..='@' | '['..='`' | '{'..='~');
@@ -34,7 +35,8 @@ pub fn parse(text: &str) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + time?)
 }
 
-/// Parses the digits at the start of a token if their count is in range. Ignores the rest.
+/// Parses the digits at the start of a token, if their number is in the range. Ignores the rest of
+/// the token.
 fn number(token: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
     let end = token
         .find(|c: char| !c.is_ascii_digit())

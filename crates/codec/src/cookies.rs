@@ -1,4 +1,4 @@
-//! Cookie jar of one virtual user. Implements the parts of RFC 6265 that tests need. The caller
+//! The cookie jar of one virtual user. Implements the parts of RFC 6265 that tests need. The caller
 //! supplies the time in seconds since 1970.
 
 use std::net::IpAddr;
@@ -23,7 +23,8 @@ struct Cookie {
     host_only: bool,
     path: String,
     secure: bool,
-    /// Expiry in seconds since 1970. `None` means that the cookie lasts as long as the user.
+    /// Expiry in seconds since 1970. `None` means that the cookie lasts as long as the virtual
+    /// user.
     expires_s: Option<i64>,
 }
 
@@ -32,7 +33,7 @@ impl Cookie {
         self.expires_s.is_some_and(|end| end <= now_s)
     }
 
-    /// Whether a request to this URL sends the cookie, unless it has expired.
+    /// Returns whether a request to this URL sends the cookie. Ignores the expiry.
     fn applies_to(&self, origin: &Origin, path: &str) -> bool {
         let path = path.split('?').next().unwrap_or("/");
         (if self.host_only {
@@ -43,7 +44,8 @@ impl Cookie {
             && (!self.secure || origin.tls)
     }
 
-    /// Whether both cookies have the same identity. A jar keeps only one cookie of each identity.
+    /// Returns whether both cookies have the same name, domain and path. A jar keeps only one such
+    /// cookie.
     fn replaces(&self, other: &Cookie) -> bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
     }
@@ -60,7 +62,7 @@ impl Jar {
         }
     }
 
-    /// Merges the changes that `other` made since it was copied as `begun`.
+    /// Merges the changes that `other` made since it was copied from `begun`.
     pub fn merge_fork(&mut self, begun: &Jar, other: Jar) {
         self.served |= other.served;
         for cookie in &begun.cookies {
@@ -75,13 +77,13 @@ impl Jar {
         }
     }
 
-    /// Whether no cookie can be sent. `sets` is `true` for a step that sets cookies itself.
+    /// Returns whether no cookie can be sent. `sets` is `true` for a step that sets cookies itself.
     #[must_use]
     pub fn is_empty(&self, sets: bool) -> bool {
         self.cookies.is_empty() || (self.rules.local && !sets && !self.served)
     }
 
-    /// Stores a received `Set-Cookie` value. Returns `false` if the value is malformed.
+    /// Stores the cookie of a `Set-Cookie` header. Returns `false` if the value is malformed.
     pub fn set(&mut self, header: &str, origin: &Origin, request_path: &str, now_s: i64) -> bool {
         let mut parts = header.split(';');
         let pair = parts.next().unwrap_or_default();
@@ -164,7 +166,7 @@ impl Jar {
         }
     }
 
-    /// Sets a cookie from the test file for the host of this URL.
+    /// Sets a cookie that the test file defines, for the host of this URL.
     pub fn put(&mut self, name: &str, value: &str, origin: &Origin, request_path: &str) {
         // Text after a semicolon would be parsed as an attribute.
         let value = value.split(';').next().unwrap_or_default().trim();
@@ -186,19 +188,21 @@ impl Jar {
         });
     }
 
-    /// Removes the cookies that a request would send. `None` removes all names.
+    /// Removes the cookies that a request would send. If `name` is `None`, removes cookies of any
+    /// name.
     pub fn remove(&mut self, origin: &Origin, path: &str, name: Option<&str>) {
         self.cookies.retain(|cookie| {
             !cookie.applies_to(origin, path) || name.is_some_and(|name| cookie.name != name)
         });
     }
 
-    /// Returns the `Cookie` header for a request at `now_s`. `None` if no cookie applies.
+    /// Returns the value of the `Cookie` header for a request at `now_s`. `None` if no cookie
+    /// applies.
     #[must_use]
     pub fn header(&self, origin: &Origin, path: &str, now_s: i64) -> Option<String> {
         let fits = |c: &&Cookie| c.applies_to(origin, path) && !c.is_expired(now_s);
         let mut fitting: Vec<&Cookie> = self.cookies.iter().filter(fits).collect();
-        // Cookies with longer paths come first, then older ones.
+        // Cookies with longer paths come first, then older cookies.
         fitting.sort_by_key(|c| std::cmp::Reverse(c.path.len()));
         let pairs: Vec<String> = fitting
             .into_iter()
@@ -211,7 +215,7 @@ impl Jar {
     }
 }
 
-/// Whether a cookie meets the requirements of its `__Secure-` or `__Host-` prefix.
+/// Returns whether a cookie meets the requirements of its `__Secure-` or `__Host-` prefix.
 fn keeps_promise(cookie: &Cookie, tls: bool) -> bool {
     let secure = cookie.secure && tls;
     match cookie.name.as_str() {
@@ -221,7 +225,7 @@ fn keeps_promise(cookie: &Cookie, tls: bool) -> bool {
     }
 }
 
-/// Whether a host belongs to a domain. An IP address matches only itself.
+/// Returns whether a host belongs to a domain. An IP address matches only itself.
 fn domain_matches(host: &str, domain: &str) -> bool {
     host == domain
         || (host.parse::<IpAddr>().is_err()

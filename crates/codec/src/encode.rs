@@ -1,8 +1,8 @@
-//! Encodes request heads.
+//! Encoding of HTTP/1.1 request heads.
 
 use super::url::Origin;
 
-/// Starts a request by writing the request line and `host`.
+/// Starts a request by appending the request line and the `host` header.
 pub fn begin(out: &mut Vec<u8>, method: &str, path: &str, origin: &Origin, host: Option<&str>) {
     out.extend_from_slice(method.as_bytes());
     out.push(b' ');
@@ -15,7 +15,7 @@ pub fn begin(out: &mut Vec<u8>, method: &str, path: &str, origin: &Origin, host:
     out.extend_from_slice(b"\r\n");
 }
 
-/// Encoding of header values.
+/// Character encoding of header values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charset {
     /// UTF-8, which most clients and servers use.
@@ -35,8 +35,8 @@ impl Charset {
         }
     }
 
-    /// Appends a string. Returns `false` if a character cannot be encoded; part of the string may
-    /// have been appended.
+    /// Appends a string. Returns `false` if a character cannot be encoded. Part of the string may
+    /// then have been appended.
     #[must_use]
     pub fn write(self, out: &mut Vec<u8>, text: &str) -> bool {
         if self == Charset::Utf8 || text.is_ascii() {
@@ -61,14 +61,14 @@ pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> b
     written
 }
 
-/// Appends the value of a header. Returns `false` if the value is invalid, possibly after appending
-/// a part.
+/// Appends the value of a header. Returns `false` if the value is invalid. Part of the value may
+/// then have been appended.
 #[must_use]
 pub fn value(out: &mut Vec<u8>, value: &str, charset: Charset) -> bool {
     is_one_line(value) && charset.write(out, value)
 }
 
-/// Whether a text is a token (RFC 9110), such as the name of a header or of a subprotocol.
+/// Returns whether a text is a token (RFC 9110), such as the name of a header or a subprotocol.
 #[must_use]
 pub fn is_token(text: &str) -> bool {
     let is_allowed = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
@@ -100,14 +100,14 @@ fn push_number(out: &mut Vec<u8>, mut number: usize) {
     out[from..].reverse();
 }
 
-/// Whether a request without a body sends `Content-Length: 0`, as clients do for methods that
-/// usually have a body.
+/// Returns whether a request without a body sends `Content-Length: 0`, as clients do for methods
+/// that usually have a body.
 #[must_use]
 pub fn says_empty(method: &str) -> bool {
     matches!(method, "POST" | "PUT" | "PATCH")
 }
 
-/// Returns the value of a Basic authentication header.
+/// Returns the value of an `Authorization` header for Basic authentication.
 #[must_use]
 pub fn basic(user: &str, password: &str) -> String {
     format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))

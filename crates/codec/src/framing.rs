@@ -1,9 +1,9 @@
-//! Finds the end of a response body, delimited by length, by chunks, or by the end of the
+//! Detects the end of a response body that is delimited by length, by chunks, or by the end of the
 //! connection. A state machine without I/O.
 
 use measure::outcome::ProtocolFault;
 
-/// Delimitation of the current body, and the position within the body.
+/// How the current body is delimited, and the position in the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// By length. Contains the number of remaining bytes.
@@ -14,14 +14,14 @@ pub enum Framing {
     UntilClose,
 }
 
-/// Position in the chunked coding (RFC 9112 §7.1).
+/// Position in the chunked transfer coding (RFC 9112 §7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chunk {
     /// In the size line. Contains the size so far and the number of digits read.
     Size(u64, u8),
-    /// In the size line, after the digits.
+    /// In the size line after the digits. Contains the size.
     Extension(u64),
-    /// At the line feed of a size line.
+    /// At the line feed of a size line. Contains the size.
     SizeEnd(u64),
     /// In the data. Contains the number of remaining bytes.
     Data(u64),
@@ -55,7 +55,7 @@ impl Framing {
         self.take_all(bytes, data, |_| {})
     }
 
-    /// Consumes bytes like [`Framing::take`], and also passes whole lines of trailers to `trailer`.
+    /// Consumes bytes like [`Framing::take`], and also passes complete trailer lines to `trailer`.
     pub fn take_all(
         &mut self,
         bytes: &[u8],
@@ -130,7 +130,7 @@ fn take_chunks(
 fn step(state: Chunk, byte: u8) -> Result<Chunk, ProtocolFault> {
     Ok(match (state, byte) {
         (Chunk::Size(value, digits), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
-            // 15 hexadecimal digits cannot overflow, and no chunk is larger.
+            // 15 hexadecimal digits cannot overflow. No real chunk is larger.
             if digits >= 15 {
                 return Err(ProtocolFault::ChunkSize);
             }
@@ -140,7 +140,7 @@ fn step(state: Chunk, byte: u8) -> Result<Chunk, ProtocolFault> {
         (Chunk::Size(_, 0), _) => return Err(ProtocolFault::ChunkSize),
         (Chunk::Size(value, _) | Chunk::Extension(value), b'\r') => Chunk::SizeEnd(value),
         (Chunk::Size(value, _), b';' | b' ' | b'\t') => Chunk::Extension(value),
-        // As in most clients, a bare line feed also ends the line.
+        // As in most clients, a line feed alone also ends the line.
         (Chunk::Size(0, _) | Chunk::Extension(0) | Chunk::SizeEnd(0), b'\n') => Chunk::TrailerStart,
         (Chunk::Size(value, _) | Chunk::Extension(value) | Chunk::SizeEnd(value), b'\n') => {
             Chunk::Data(value)

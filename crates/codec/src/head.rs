@@ -1,5 +1,5 @@
-//! Parses response heads: length, framing of the body, connection reuse, and headers that a client
-//! acts on.
+//! Parser for response heads: length, framing of the body, connection reuse, and headers that the
+//! client acts on.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ pub(crate) const MAX_HEAD: usize = 256 << 10;
 const USUAL_HEADERS: usize = 48;
 const MOST_HEADERS: usize = 1024;
 
-/// A parsed head.
+/// A parsed response head.
 #[derive(Debug, Clone)]
 pub struct ResponseHead {
     /// HTTP status.
@@ -20,30 +20,30 @@ pub struct ResponseHead {
     pub keep_alive: bool,
     /// Length of the head in bytes.
     pub length: usize,
-    /// How the end of the body is determined. `None` if there is no body.
+    /// How the body is delimited. `None` if there is no body.
     pub body: Option<Framing>,
-    /// Whether this is a 1xx response that precedes the final one.
+    /// Whether this is a 1xx response, which precedes the final response.
     pub interim: bool,
-    /// Headers that a client acts on. `None` if the head has none or the caller did not request
-    /// them.
+    /// Headers that the client acts on. `None` if the head contains none or the caller did not
+    /// request them.
     pub notable: Option<Rc<Notable>>,
 }
 
-/// Headers that a client acts on.
+/// The headers that a client acts on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Notable {
     /// Values of `Set-Cookie`.
     pub set_cookies: Vec<String>,
     /// `Location` of a redirect.
     pub location: Option<String>,
-    /// The total of `Server-Timing` in milliseconds.
+    /// The `total` of `Server-Timing` in milliseconds.
     pub server_ms: Option<f64>,
     /// Raw value of `Content-Encoding`.
     pub encoding: Option<String>,
 }
 
 impl Notable {
-    /// Whether a client acts on this header.
+    /// Returns whether a client acts on this header.
     pub(crate) fn includes(name: &[u8], status: u16) -> bool {
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         is("content-encoding")
@@ -52,7 +52,7 @@ impl Notable {
             || (is("location") && (300..400).contains(&status))
     }
 
-    /// Adds a header that [`Notable::includes`].
+    /// Adds a header for which [`Notable::includes`] returned `true`.
     pub(crate) fn add(&mut self, name: &[u8], value: &[u8]) {
         let value = text(value);
         match name.len() {
@@ -129,7 +129,7 @@ fn status_line(bytes: &[u8]) -> ProtocolFault {
     }
 }
 
-/// Whether the bytes are a SETTINGS or GOAWAY frame, which only an HTTP/2 server sends.
+/// Returns whether the bytes are a SETTINGS or GOAWAY frame, which only an HTTP/2 server sends.
 fn is_http2(bytes: &[u8]) -> bool {
     const SETTINGS: u8 = 4;
     const GOAWAY: u8 = 7;
@@ -157,7 +157,7 @@ fn parse<'b>(
     let httparse::Status::Complete(length) = config().parse_response(&mut response, bytes)? else {
         return Ok(Ok(None));
     };
-    // Check the length so that the result is independent of how the bytes were split.
+    // Check the length, so that the result does not depend on how the bytes were split.
     if length > MAX_HEAD {
         return Ok(Err(ProtocolFault::HeadTooLarge));
     }
@@ -218,7 +218,7 @@ impl FramingHeaders {
         acts: bool,
     ) -> Result<(), ProtocolFault> {
         let (name, value) = (header.name, header.value);
-        // Comparing lengths first rejects most headers cheaply.
+        // Comparing lengths first rejects most headers quickly.
         match name.len() {
             14 if name.eq_ignore_ascii_case("content-length") => {
                 let length = parse_length(value)?;
@@ -255,7 +255,7 @@ impl FramingHeaders {
     }
 }
 
-/// Decodes the value of a header as UTF-8. Falls back to Latin-1 if that is invalid, like Node.js.
+/// Decodes the value of a header as UTF-8, or as Latin-1 if it is not valid UTF-8, like Node.js.
 pub(crate) fn text(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok(text) => text.to_owned(),
@@ -273,7 +273,7 @@ fn parse_length(value: &[u8]) -> Result<u64, ProtocolFault> {
         .fold(0, |n, digit| n * 10 + u64::from(digit - b'0')))
 }
 
-/// Returns the first `total;dur=` of a `Server-Timing` header.
+/// Returns the first `total;dur=` value of a `Server-Timing` header.
 fn server_total(value: &str) -> Option<f64> {
     const TOTAL: &str = "total;dur=";
     let at = value.to_ascii_lowercase().find(TOTAL)? + TOTAL.len();

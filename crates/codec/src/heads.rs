@@ -1,4 +1,4 @@
-//! Cache of recent response heads. Heads of a server usually differ only in their date, so a
+//! Cache of recent response heads. The heads of a server usually differ only in their date, so a
 //! comparison replaces parsing.
 
 use measure::outcome::ProtocolFault;
@@ -24,12 +24,13 @@ struct KnownHead {
 }
 
 const KNOWN: usize = 4;
-/// After 32 consecutive unknown heads, only one in 32 is cached.
+/// Number of consecutive unknown heads after which only one head in 32 is cached.
 const IN_VAIN: u32 = 32;
 const DATE: usize = 29;
 
 impl Heads {
-    /// Creates a cache that also parses the headers for cookies, redirects and encodings.
+    /// Creates a cache that also parses the headers that a client acts on: cookies, redirects and
+    /// encodings.
     #[must_use]
     pub fn acted_upon() -> Heads {
         Heads {
@@ -82,14 +83,14 @@ impl Heads {
         }
     }
 
-    /// Suggests a small first read if a long body that will not be copied follows the head.
+    /// Suggests a small first read if the head is followed by a long body that will not be copied.
     #[must_use]
     pub fn first_read(&self) -> Option<usize> {
         (self.last_body >= DISCARD).then_some(self.last_head + 64)
     }
 }
 
-/// Minimum number of remaining body bytes from which a system call to discard them pays off.
+/// Minimum number of remaining body bytes for which a system call that discards them is worthwhile.
 pub(crate) const DISCARD: u64 = 16 << 10;
 
 impl KnownHead {

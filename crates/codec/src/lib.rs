@@ -1,5 +1,5 @@
-//! HTTP/1.1, HTTP/2, WebSocket, Socket.IO and streamed events as state machines without I/O, and other parts of
-//! an HTTP client: URLs, cookies, content encodings.
+//! HTTP/1.1, HTTP/2, WebSocket, Socket.IO and event streams as state machines without I/O, and
+//! other parts of an HTTP client: URLs, cookies, content encodings.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

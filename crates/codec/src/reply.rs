@@ -1,4 +1,4 @@
-//! Decodes the consecutive responses of one connection: their ends, statuses and, if requested,
+//! Decoder for the consecutive responses of one connection: their ends, statuses and, if requested,
 //! heads and bodies. Does no I/O.
 
 use std::rc::Rc;
@@ -13,13 +13,13 @@ use super::{
 
 /// Maximum number of body bytes kept per response.
 pub const MAX_BODY: usize = 64 << 20;
-/// Maximum memory reserved in advance for a body of known length.
+/// Maximum memory to reserve in advance for a body of known length.
 const ROOM: u64 = 64 << 10;
 
-/// The parts of a response that are kept.
+/// The parts of a response to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Keep {
-    /// No parts. The response is only counted.
+    /// Nothing. The response is only counted.
     #[default]
     Nothing,
     /// The status only.
@@ -35,14 +35,14 @@ pub enum Keep {
 pub struct Replies {
     state: ReplyState,
     stash: Vec<u8>,
-    /// Parts kept of the current response, fixed at its first byte.
+    /// Parts to keep of the current response. Fixed at its first byte.
     keep: Keep,
-    /// Number of body bytes kept of a response with status 400 or above, to explain the failure.
+    /// Number of body bytes to keep of a response with status 400 or above, to explain the failure.
     pub excerpt: usize,
-    /// Maximum number of body bytes kept of the current response.
+    /// Maximum number of body bytes to keep of the current response.
     most: usize,
     trailers: Vec<u8>,
-    /// The current response. After completion, it remains until the next response starts.
+    /// The current response. After completion, it stays available until the next response starts.
     pub reply: Reply,
 }
 
@@ -70,7 +70,7 @@ pub struct Reply {
     pub body: Vec<u8>,
     /// Whether the body was longer than the limit.
     pub body_cut: bool,
-    /// Number of body bytes without framing, whether kept or not.
+    /// Number of body bytes without framing, even if the body was not kept.
     pub body_bytes: u64,
     /// Number of bytes read, including head and framing.
     pub bytes: u64,
@@ -116,7 +116,7 @@ impl Replies {
         self.reply.forget();
     }
 
-    /// Consumes bytes of the current response. Fails if they do not belong to an HTTP/1 response.
+    /// Consumes bytes of the current response. Fails if they are not part of an HTTP/1 response.
     #[inline]
     pub fn feed(
         &mut self,
@@ -151,7 +151,7 @@ impl Replies {
         self.body(bytes, used)
     }
 
-    /// Consumes bytes of the body. `used` is the number of bytes that belong to the head.
+    /// Consumes bytes of the body. `used` is the number of preceding bytes that belong to the head.
     fn body(&mut self, bytes: &[u8], mut used: usize) -> Result<Fed, ProtocolFault> {
         let ReplyState::Body(framing) = &mut self.state else {
             return Ok(Fed { used, done: false });
@@ -257,8 +257,8 @@ impl Replies {
         ReplyStep::Body(used)
     }
 
-    /// Returns the number of remaining body bytes that are not needed. `None` if the number is
-    /// unknown or too small to be worth discarding.
+    /// Returns the number of remaining body bytes that the caller does not need. `None` if the
+    /// number is unknown or too small for discarding to be worthwhile.
     #[must_use]
     pub fn unwanted(&self) -> Option<u64> {
         match self.state {
@@ -273,7 +273,8 @@ impl Replies {
         }
     }
 
-    /// Reports that `n` bytes of the body were discarded. Returns whether the response is complete.
+    /// Reports that `n` bytes of the body were discarded without reading. Returns whether the
+    /// response is complete.
     pub fn discarded(&mut self, n: u64) -> bool {
         self.reply.bytes += n;
         self.reply.body_bytes += n;

@@ -1,4 +1,4 @@
-//! Reads from a decoder up to a limit, for all content encodings.
+//! Reads decoded bytes up to a limit. All content encodings use it.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ pub(crate) enum UnpackError {
     TooLarge,
 }
 
-/// Appends decoded bytes until `out` has `most` bytes.
+/// Appends decoded bytes until `out` contains `most` bytes.
 pub(crate) fn read(decoder: impl Read, most: usize, out: &mut Vec<u8>) -> Result<(), UnpackError> {
     let room = most.saturating_sub(out.len()) as u64;
     decoder

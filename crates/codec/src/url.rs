@@ -1,16 +1,16 @@
-//! URLs for the engine: an origin and a target for the request line.
+//! URLs for the engine: an origin and a request target.
 //!
 //! URLs that need no changes take a fast path. All others use the `url` crate, which follows the
 //! WHATWG standard.
 
 use std::{borrow::Cow, fmt::Write, net::Ipv4Addr};
 
-/// Scheme, host and port to connect to.
+/// The scheme, host and port of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// Whether the scheme is https.
     pub tls: bool,
-    /// Host without the brackets of IPv6.
+    /// Host, without the brackets around an IPv6 address.
     pub host: String,
     /// TCP port.
     pub port: u16,
@@ -31,7 +31,7 @@ impl Origin {
         text
     }
 
-    /// Returns the host without the zone of an IPv6 address, which is meaningful only on this
+    /// Returns the host without the zone of an IPv6 address, which is meaningful only on the local
     /// machine.
     #[must_use]
     pub fn address(&self) -> &str {
@@ -91,10 +91,10 @@ pub fn split(url: &str) -> Option<Split<'_>> {
     })
 }
 
-/// Whether path and query can be sent unchanged.
+/// Returns whether path and query can be sent unchanged.
 #[must_use]
 pub fn is_plain_path(path: &str) -> bool {
-    // Use a single pass, because this runs for every request.
+    // Use a single pass, because this code runs for every request.
     let (mut is_plain, mut before) = (true, 0);
     for byte in path.bytes() {
         is_plain &= SAFE[usize::from(byte)] && !(before == b'/' && byte == b'.');
@@ -115,13 +115,13 @@ static SAFE: [bool; 256] = {
     safe
 };
 
-/// Parses any URL. Returns `None` if the URL cannot be requested.
+/// Parses any URL. Returns `None` if no request can be sent to the URL.
 #[must_use]
 pub fn parse(text: &str) -> Option<Target> {
     plain_target(text).or_else(|| parse_by_standard(text))
 }
 
-/// Parses a URL that the standard would not change. Returns `None` for all others.
+/// Parses a URL that the WHATWG standard would not change. Returns `None` for all others.
 fn plain_target(text: &str) -> Option<Target> {
     let Split {
         tls,
@@ -137,7 +137,7 @@ fn plain_target(text: &str) -> Option<Target> {
     if !labels.clone().all(is_plain) || path.contains("%2") {
         return None;
     }
-    // Such as `127.1`, which is another spelling of `127.0.0.1`.
+    // A host such as `127.1`, which is another spelling of `127.0.0.1`.
     let is_number = |label: &str| label.starts_with(|first: char| first.is_ascii_digit());
     if labels.next_back().is_some_and(is_number) && host.parse::<Ipv4Addr>().is_err() {
         return None;
@@ -181,7 +181,7 @@ pub fn join(base: &str, location: &str) -> Option<(String, Target)> {
     Some((text, target))
 }
 
-/// A URL whose IPv6 address may have a zone, the interface of a link-local address:
+/// A URL whose IPv6 address may have a zone, which names the interface of a link-local address:
 /// `[fe80::1%25eth0]` (RFC 6874) or `[fe80::1%eth0]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zoned<'a> {
@@ -192,7 +192,7 @@ pub struct Zoned<'a> {
 }
 
 impl<'a> Zoned<'a> {
-    /// Removes a valid zone from a URL.
+    /// Splits a valid zone off a URL.
     #[must_use]
     pub fn split(text: &'a str) -> Zoned<'a> {
         let zoned = || {
@@ -266,7 +266,7 @@ fn from_url(url: &url::Url) -> Option<Target> {
     })
 }
 
-/// Appends a pair, encoded as `application/x-www-form-urlencoded`.
+/// Appends a name and a value, encoded as `application/x-www-form-urlencoded`.
 pub fn push_pair(out: &mut String, name: &str, value: &str) {
     let encode = url::form_urlencoded::byte_serialize;
     if !out.is_empty() {

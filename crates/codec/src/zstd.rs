@@ -4,8 +4,7 @@ use ruzstd::decoding::StreamingDecoder;
 
 use super::unpack::{UnpackError, read};
 
-/// Maximum size of a window. Larger windows are invalid over HTTP, so no memory is allocated for
-/// them.
+/// Maximum window size. HTTP forbids larger windows, so no memory is allocated for them.
 const MOST_WINDOW: u64 = 8 << 20;
 
 pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
@@ -27,7 +26,7 @@ pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackErr
     Ok(out)
 }
 
-/// Returns the bytes after a skippable frame. Returns `None` for any other frame.
+/// Returns the bytes after a skippable frame. Returns `None` for a frame of another type.
 fn skipped(bytes: &[u8]) -> Option<Result<&[u8], UnpackError>> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     if u32::from_le_bytes(*magic) & !0xf != 0x184d_2a50 {

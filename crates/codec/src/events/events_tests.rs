@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Reads a stream in parts, and describes its events.
+/// Reads a stream in parts, and returns descriptions of its events.
 fn describe(format: &Format, parts: &[&[u8]]) -> Vec<String> {
     let mut reader = EventReader::new(format.clone());
     let mut described = Vec::new();
@@ -28,7 +28,7 @@ fn describe(format: &Format, parts: &[&[u8]]) -> Vec<String> {
     described
 }
 
-/// Checks that every split gives these events.
+/// Checks that every way to split the stream gives these events.
 fn expect(format: &Format, stream: &[u8], events: &[&str]) {
     assert_eq!(describe(format, &[stream]), events);
     for at in 0..=stream.len() {
@@ -43,7 +43,7 @@ fn sse() -> Format {
     Format::Sse(Selectors::default())
 }
 
-/// Reads a stream in parts, and returns name, data and identifier of its events.
+/// Reads a stream in parts, and returns the name, data and identifier of each event.
 fn sse_events(parts: &[&[u8]]) -> Vec<[String; 3]> {
     let mut parser = SseParser::default();
     let mut events = Vec::new();
@@ -340,7 +340,7 @@ fn paths_are_parsed() {
     }
 }
 
-/// Whether the cursor accepts a text as JSON.
+/// Returns whether the cursor accepts a text as JSON.
 fn is_json(text: &str) -> bool {
     let mut json = json::Json::new(text.as_bytes());
     json.skip().and_then(|()| json.finish()).is_ok()

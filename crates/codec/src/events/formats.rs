@@ -1,4 +1,4 @@
-//! Events of the APIs of language models.
+//! Interpretation of the events of language-model APIs.
 
 use super::{
     json::{Json, NotJson, Text},
@@ -7,7 +7,7 @@ use super::{
 
 type Interpreted<'a> = Result<Event<'a>, NotJson>;
 
-/// Interprets a chunk of OpenAI's chat completions or completions.
+/// Interprets an event of OpenAI chat completions or completions.
 pub(super) fn openai(data: &[u8]) -> Interpreted<'_> {
     if data == b"[DONE]" {
         return Ok(Event::new(EventKind::End));
@@ -48,7 +48,7 @@ fn openai_delta<'a>(json: &mut Json<'a>, event: &mut Event<'a>) -> Result<(), No
     })
 }
 
-/// Interprets an event of Anthropic's messages.
+/// Interprets an event of Anthropic messages.
 pub(super) fn anthropic(data: &[u8]) -> Interpreted<'_> {
     let mut event = Event::new(EventKind::Metadata);
     let mut kind: &[u8] = b"";
@@ -92,7 +92,7 @@ pub(super) fn anthropic(data: &[u8]) -> Interpreted<'_> {
     Ok(event)
 }
 
-/// Interprets a line of Ollama's generate or chat.
+/// Interprets a line of Ollama generate or chat.
 pub(super) fn ollama(line: &[u8]) -> Interpreted<'_> {
     let mut event = Event::new(EventKind::Metadata);
     let (mut is_done, mut is_error) = (false, false);
@@ -135,7 +135,7 @@ pub(super) fn ollama(line: &[u8]) -> Interpreted<'_> {
     Ok(event)
 }
 
-/// Sets the content of an event, unless it is empty or a better one is known.
+/// Sets the content of an event, unless it is empty or content of a higher priority is set.
 fn set<'a>(
     event: &mut Event<'a>,
     kind: ContentKind,
@@ -152,7 +152,7 @@ fn set<'a>(
     Ok(())
 }
 
-/// Reads numbers of tokens. `None` means that there are none.
+/// Reads the numbers of input and output tokens. `None` means that they are missing.
 fn usage(json: &mut Json<'_>, input: &[u8], output: &[u8]) -> Result<Option<Usage>, NotJson> {
     let mut usage = Usage::default();
     json.object(|name, json| {

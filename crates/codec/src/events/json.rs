@@ -1,6 +1,7 @@
-//! A cursor over JSON text. It validates the text and returns single values, without a tree.
+//! A cursor over JSON text. It validates the text and returns individual values, without building a
+//! tree.
 
-/// The text is not JSON.
+/// The error for text that is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotJson;
 
@@ -9,24 +10,24 @@ type Parsed<T> = Result<T, NotJson>;
 /// Maximum depth of nested arrays and objects.
 const MAX_DEPTH: u32 = 128;
 
-/// A value of an event as it was received.
+/// A text value of an event, as received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Text<'a> {
-    /// The inside of a JSON string, with escape sequences.
+    /// The content of a JSON string, with escape sequences.
     Escaped(&'a [u8]),
-    /// Bytes that stand for themselves.
+    /// Bytes without escape sequences.
     Plain(&'a [u8]),
 }
 
 impl Text<'_> {
-    /// Whether the text is empty.
+    /// Returns whether the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let (Text::Escaped(bytes) | Text::Plain(bytes)) = self;
         bytes.is_empty()
     }
 
-    /// Appends the text without escape sequences. Invalid UTF-8 becomes U+FFFD.
+    /// Appends the text with escape sequences decoded. Invalid UTF-8 becomes U+FFFD.
     pub fn append_to(&self, out: &mut String) {
         match self {
             Text::Plain(bytes) => out.push_str(&String::from_utf8_lossy(bytes)),
@@ -56,7 +57,7 @@ fn unescape(mut bytes: &[u8], out: &mut String) {
     out.push_str(&String::from_utf8_lossy(bytes));
 }
 
-/// Decodes the digits of `\u`, and the second half of a surrogate pair.
+/// Decodes the digits after `\u`, and the second half of a surrogate pair.
 fn unescape_unicode(bytes: &mut &[u8]) -> char {
     let Some(unit) = take_unit(bytes) else {
         return char::REPLACEMENT_CHARACTER;
@@ -107,8 +108,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Passes the members of an object to `on_member`, which must consume their values. Skips
-    /// another value.
+    /// Calls `on_member` for each member of an object. It must consume the member's value. A value
+    /// of another type is skipped.
     pub(super) fn object(
         &mut self,
         mut on_member: impl FnMut(&'a [u8], &mut Json<'a>) -> Parsed<()>,
@@ -123,8 +124,8 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Passes the elements of an array to `on_element` with their index, which must consume them.
-    /// Skips another value.
+    /// Calls `on_element` with the index of each element of an array. It must consume the element.
+    /// A value of another type is skipped.
     pub(super) fn array(
         &mut self,
         mut on_element: impl FnMut(usize, &mut Json<'a>) -> Parsed<()>,
@@ -140,7 +141,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Returns a string. `None` means another value, which is skipped.
+    /// Returns a string. A value of another type is skipped and gives `None`.
     pub(super) fn string(&mut self) -> Parsed<Option<Text<'a>>> {
         if self.peek() == Some(b'"') {
             return Ok(Some(Text::Escaped(self.quoted()?)));
@@ -148,7 +149,7 @@ impl<'a> Json<'a> {
         self.skip().map(|()| None)
     }
 
-    /// Returns an unsigned integer. `None` means another value, which is skipped.
+    /// Returns an unsigned integer. A value of another type is skipped and gives `None`.
     pub(super) fn unsigned(&mut self) -> Parsed<Option<u64>> {
         let raw = self.raw()?;
         Ok(std::str::from_utf8(raw)
@@ -156,8 +157,8 @@ impl<'a> Json<'a> {
             .and_then(|text| text.parse().ok()))
     }
 
-    /// Returns an unsigned integer, which may be in quotes. `None` means another value, which is
-    /// skipped.
+    /// Returns an unsigned integer, which may be in quotes. A value of another type is skipped and
+    /// gives `None`.
     pub(super) fn integer(&mut self) -> Parsed<Option<u64>> {
         let raw = self.raw()?;
         let digits = match raw {
@@ -174,7 +175,7 @@ impl<'a> Json<'a> {
         Ok(self.raw()? == b"true")
     }
 
-    /// Returns whether the value is present: neither null, nor an empty string, array or object.
+    /// Returns whether the value is present: not null, and not an empty string, array or object.
     pub(super) fn is_present(&mut self) -> Parsed<bool> {
         Ok(!is_empty(self.raw()?))
     }
@@ -191,7 +192,7 @@ impl<'a> Json<'a> {
         }))
     }
 
-    /// Returns a value as it is written.
+    /// Returns a value as written in the JSON text.
     fn raw(&mut self) -> Parsed<&'a [u8]> {
         self.peek();
         let start = self.at;
@@ -216,7 +217,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Consumes a list of items between brackets, of which the first is next.
+    /// Consumes a list of items up to the closing bracket. The next item must be the first one.
     fn nested(
         &mut self,
         end: u8,
@@ -246,7 +247,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Consumes a string and returns its inside.
+    /// Consumes a string and returns its content without the quotes.
     fn quoted(&mut self) -> Parsed<&'a [u8]> {
         self.expect(b'"')?;
         let start = self.at;

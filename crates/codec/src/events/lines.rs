@@ -1,20 +1,20 @@
-//! Streams of lines, such as newline-delimited JSON.
+//! Parser for streams of lines, such as newline-delimited JSON.
 
 use super::{EventLimit, MAX_LINE};
 
-/// Splits a stream into lines that end with LF or CRLF. Empty lines are skipped.
+/// Splits a stream into lines that end with LF or CRLF. Skips empty lines.
 #[derive(Debug, Default)]
 pub struct LineParser {
     rest: Vec<u8>,
 }
 
 impl LineParser {
-    /// Returns the memory of the parser in bytes.
+    /// Returns the allocated memory in bytes.
     pub(super) fn capacity(&self) -> usize {
         self.rest.capacity()
     }
 
-    /// Consumes the next bytes of the stream and calls `on_line` for each line that they complete.
+    /// Consumes the next bytes of the stream, and calls `on_line` for each completed line.
     pub fn read(
         &mut self,
         mut bytes: &[u8],
@@ -38,7 +38,7 @@ impl LineParser {
         Ok(())
     }
 
-    /// Ends the stream. A last line needs no line end.
+    /// Ends the stream. The last line does not need a line end.
     pub fn finish(&mut self, mut on_line: impl FnMut(&[u8])) {
         pass_on(&self.rest, &mut on_line);
         self.rest.clear();

@@ -1,8 +1,8 @@
-//! Streamed responses: events, the tokens that they carry, and their end marks.
+//! Streamed responses: events, their tokens, and end markers.
 //!
-//! An [`EventReader`] receives a response body as it arrives, in parts of any length, and returns
-//! [`Event`]s. It has no clock: the caller knows when it read a part, and all events that the part
-//! completes have that time.
+//! An [`EventReader`] receives a response body in parts of any length as it arrives, and returns
+//! [`Event`]s. It has no clock: the caller takes the time of each read, which is the time of all
+//! events completed by that read.
 
 mod formats;
 mod json;
@@ -24,7 +24,7 @@ pub const MAX_LINE: usize = 1 << 20;
 /// Maximum length of an event's data in bytes.
 pub const MAX_EVENT: usize = 4 << 20;
 
-/// A limit that a stream exceeds. The rest of the stream cannot be read.
+/// The limit that a stream exceeded. The rest of the stream cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventLimit {
     /// A line is longer than [`MAX_LINE`].

@@ -1,4 +1,4 @@
-//! Paths to one value in JSON, such as `$.choices[0].text`.
+//! JSON paths to a single value, such as `$.choices[0].text`.
 
 use super::json::{Json, NotJson, Text};
 
@@ -14,12 +14,12 @@ enum PathStep {
     Index(usize),
 }
 
-/// The text is not a path of names and indices, such as `$.choices[0].text`.
+/// The error for a text that is not a path of names and indices, such as `$.choices[0].text`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathError;
 
 impl JsonPath {
-    /// Parses a path. `$` alone is the whole value.
+    /// Parses a path. `$` alone stands for the whole value.
     pub fn parse(text: &str) -> Result<JsonPath, PathError> {
         let mut rest = text.strip_prefix('$').ok_or(PathError)?;
         let mut steps = Vec::new();
@@ -43,14 +43,15 @@ impl JsonPath {
         Ok(JsonPath { steps })
     }
 
-    /// Returns the value at the path. `None` if it is absent or empty, or if the text is not JSON.
+    /// Returns the value at the path. `None` if the value is missing or empty, or if the text is
+    /// not JSON.
     #[must_use]
     pub fn find<'a>(&self, json: &'a [u8]) -> Option<Text<'a>> {
         self.text(json).ok().flatten()
     }
 
-    /// Returns the value at the path, or fails if the whole text is not JSON. `None` means that the
-    /// value is absent or empty.
+    /// Returns the value at the path. `None` means that the value is missing or empty. Fails if any
+    /// part of the text is not JSON.
     pub(super) fn text<'a>(&self, json: &'a [u8]) -> Result<Option<Text<'a>>, NotJson> {
         let mut found = None;
         self.visit(json, |value| {
@@ -60,7 +61,7 @@ impl JsonPath {
         Ok(found)
     }
 
-    /// Returns the integer at the path, or fails if the whole text is not JSON.
+    /// Returns the integer at the path. Fails if any part of the text is not JSON.
     pub(super) fn unsigned(&self, json: &[u8]) -> Result<Option<u64>, NotJson> {
         let mut found = None;
         self.visit(json, |value| {
@@ -81,16 +82,18 @@ impl JsonPath {
     }
 }
 
-/// Returns the unsigned integers at several paths, which may be numbers or strings of digits. Reads
-/// the text once, up to the last of them, and creates no tree. `None` means that a value is absent
-/// or not such an integer. A path that leads into the value of another one finds nothing.
+/// Returns the unsigned integers at several paths. They may be numbers or strings of digits.
+///
+/// Reads the text once, up to the last of the values, and builds no tree. `None` means that a value
+/// is missing or not an unsigned integer. A path that continues inside the value of another path
+/// finds nothing.
 #[must_use]
 pub fn find_integers<const N: usize>(paths: &[JsonPath; N], json: &[u8]) -> [Option<u64>; N] {
     let mut search = IntegerSearch {
         found: [None; N],
         missing: N,
     };
-    // An error means that the rest of the text is not needed, or not JSON.
+    // An error means that the rest of the text is not needed, or is not JSON.
     let _ = search.descend(
         paths.each_ref().map(|path| Some(&path.steps[..])),
         &mut Json::new(json),
@@ -98,7 +101,8 @@ pub fn find_integers<const N: usize>(paths: &[JsonPath; N], json: &[u8]) -> [Opt
     search.found
 }
 
-/// The rest of each path that leads into a value. `None` means that the path leads elsewhere.
+/// The remaining part of each path that leads to the current value. `None` for paths that lead
+/// elsewhere.
 type Rests<'p, const N: usize> = [Option<&'p [PathStep]>; N];
 
 struct IntegerSearch<const N: usize> {

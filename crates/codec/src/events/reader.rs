@@ -1,4 +1,4 @@
-//! Reads the events of a streamed response, whatever its format.
+//! Reader for the events of a streamed response in any supported format.
 
 use measure::outcome::StreamFault;
 
@@ -9,24 +9,24 @@ use super::{EventLimit, JsonPath, LineParser, SseParser, Text, formats, json::No
 pub enum Format {
     /// Server-sent events.
     Sse(Selectors),
-    /// Lines, for example of JSON.
+    /// One event per line, for example JSON lines.
     Lines(Selectors),
-    /// OpenAI's chat completions and completions: server-sent events that end with `[DONE]`.
+    /// OpenAI chat completions and completions: server-sent events that end with `[DONE]`.
     OpenAi,
-    /// Anthropic's messages: server-sent events that end with `message_stop`.
+    /// Anthropic messages: server-sent events that end with `message_stop`.
     Anthropic,
-    /// Ollama's generate and chat: lines that end with `"done": true`.
+    /// Ollama generate and chat: lines that end with `"done": true`.
     Ollama,
 }
 
-/// Which parts of the events of a general format matter.
+/// Where the events of a general format contain the content, the end marker and the token count.
 #[derive(Debug, Clone, Default)]
 pub struct Selectors {
-    /// The content in the JSON of an event. `None` means that each event is content as it is.
+    /// JSON path of the content in an event. `None` means that the whole event is content.
     pub content: Option<JsonPath>,
-    /// The data that ends the stream. `None` means that the stream ends with the response.
+    /// Data of the event that ends the stream. `None` means that the stream ends with the response.
     pub end: Option<Vec<u8>>,
-    /// The number of output tokens in the JSON of an event.
+    /// JSON path of the number of output tokens in an event.
     pub tokens: Option<JsonPath>,
 }
 
@@ -35,52 +35,52 @@ pub struct Selectors {
 pub struct Event<'a> {
     /// The data as received.
     pub data: &'a [u8],
-    /// What the event means for the stream.
+    /// Meaning of the event for the stream.
     pub kind: EventKind,
-    /// The content. The last event of a stream may have content, too.
+    /// The content. The last event of a stream may also have content.
     pub content: Option<Content<'a>>,
-    /// Numbers of tokens that the server reports, for the response up to this event.
+    /// Token counts reported by the server, for the response up to this event.
     pub usage: Option<Usage>,
 }
 
-/// What an event means for its stream.
+/// The meaning of an event for its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
-    /// It carries content: at least a part of a token.
+    /// The event contains content: at least part of a token.
     Content,
-    /// It carries no content, such as a role, a reason for the end, or numbers of tokens.
+    /// The event contains no content, but for example a role, a finish reason or token counts.
     Metadata,
-    /// It keeps the connection alive, and does not count as an event of the response.
+    /// The event keeps the connection alive. It does not count as an event of the response.
     Ping,
-    /// It is the end mark.
+    /// The event is the end marker.
     End,
-    /// The server reports an error.
+    /// The event reports an error of the server.
     Error,
-    /// It is not JSON, although the format requires that.
+    /// The event is not JSON, although the format requires JSON.
     Malformed,
 }
 
 /// The content of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content<'a> {
-    /// What the content is part of.
+    /// Type of the content.
     pub kind: ContentKind,
     /// The text, or the JSON of tool calls.
     pub text: Text<'a>,
 }
 
-/// What content is part of.
+/// Type of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContentKind {
-    /// The answer.
+    /// Part of the answer.
     Answer,
-    /// A call of a tool.
+    /// Part of a tool call.
     ToolCall,
-    /// Reasoning before the answer.
+    /// Part of the reasoning before the answer.
     Reasoning,
 }
 
-/// Numbers of tokens that the server reports.
+/// Token counts that the server reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Number of prompt tokens. `None` if the server did not report it.
@@ -90,7 +90,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds the numbers of a later event, which replace earlier ones.
+    /// Updates the counts with those of a later event, which replace earlier ones.
     pub fn update(&mut self, later: Usage) {
         self.input = later.input.or(self.input);
         self.output = later.output.or(self.output);
@@ -111,9 +111,9 @@ impl Event<'_> {
 /// How a stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Completion {
-    /// The end mark arrived, or the format has none.
+    /// The end marker arrived, or the format has none.
     Complete,
-    /// The response ended without its end mark.
+    /// The response ended without the end marker.
     NoEndMark,
     /// The server reported an error.
     Error,
@@ -122,7 +122,7 @@ pub enum Completion {
 }
 
 impl Completion {
-    /// Returns the fault. `None` if the stream is complete.
+    /// Returns the fault of the stream. `None` if the stream is complete.
     #[must_use]
     pub fn fault(self) -> Option<StreamFault> {
         match self {
@@ -176,7 +176,7 @@ impl EventReader {
         }
     }
 
-    /// Consumes a part of the body, and passes on the events that it completes.
+    /// Consumes a part of the body, and calls `on_event` for each completed event.
     pub fn read(
         &mut self,
         bytes: &[u8],
@@ -193,8 +193,8 @@ impl EventReader {
         }
     }
 
-    /// Ends the stream when its response has ended, and returns whether it is complete. A last line
-    /// without a line end is still an event.
+    /// Ends the stream after the response has ended, and returns whether the stream is complete. A
+    /// last line without a line end still counts as an event.
     pub fn finish(&mut self, mut on_event: impl FnMut(&Event<'_>)) -> Completion {
         let state = &mut self.state;
         if let EventFraming::Lines(parser) = &mut self.framing {
@@ -203,7 +203,7 @@ impl EventReader {
         state.completion()
     }
 
-    /// Returns the memory of the reader in bytes.
+    /// Returns the allocated memory in bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
         match &self.framing {
@@ -212,7 +212,7 @@ impl EventReader {
         }
     }
 
-    /// Whether the end mark has arrived. The response may still continue.
+    /// Returns whether the end marker has arrived. The response may still continue.
     #[must_use]
     pub fn has_end(&self) -> bool {
         self.state.has_end

@@ -7,20 +7,20 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// An event of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// The name. Empty means `message`.
+    /// Name of the event. Empty means `message`.
     pub name: &'a [u8],
-    /// The lines of data, joined by LF.
+    /// Lines of data, joined by LF.
     pub data: &'a [u8],
-    /// The identifier of this event or of the last one that had one.
+    /// Identifier of this event, or else the last identifier that the stream contained.
     pub id: &'a [u8],
 }
 
-/// Splits a stream into events. An event ends with an empty line, so an incomplete last event is
+/// Splits a stream into events. An empty line ends an event, so an incomplete last event is
 /// dropped.
 #[derive(Debug, Default)]
 pub struct SseParser {
     line: Vec<u8>,
-    /// Whether the last byte was CR, so that an LF belongs to the same line end.
+    /// Whether the last byte was CR, so that a following LF belongs to the same line end.
     ends_with_cr: bool,
     has_lines: bool,
     event: PendingEvent,
@@ -35,14 +35,14 @@ struct PendingEvent {
 }
 
 impl SseParser {
-    /// Returns the memory of the parser in bytes.
+    /// Returns the allocated memory in bytes.
     pub(super) fn capacity(&self) -> usize {
         let event = &self.event;
         let parts = [&self.line, &event.name, &event.data, &event.id];
         parts.into_iter().map(Vec::capacity).sum()
     }
 
-    /// Consumes a part of the stream, and passes on the events that it completes.
+    /// Consumes a part of the stream, and calls `on_event` for each completed event.
     pub fn read(
         &mut self,
         mut bytes: &[u8],
@@ -92,7 +92,7 @@ impl SseParser {
         self.retry_ms
     }
 
-    /// Interprets a line without its end.
+    /// Interprets a line without its line end.
     fn line(
         &mut self,
         line: &[u8],

@@ -1,4 +1,4 @@
-//! A client connection: configuration, events, and state that sending and receiving share.
+//! A client connection: configuration, events, and the state that sending and receiving share.
 
 use std::{collections::VecDeque, rc::Rc};
 
@@ -16,15 +16,15 @@ use super::{
 
 /// Maximum size of a decoded header list, announced as SETTINGS_MAX_HEADER_LIST_SIZE.
 pub(super) const MAX_HEADER_LIST: usize = 256 << 10;
-/// Number of requests after which a connection is exhausted. Stream numbers end at 2^31 - 1.
+/// Number of requests after which a connection accepts no more. Stream IDs end at 2^31 - 1.
 pub(super) const MAX_REQUESTS: u32 = 1 << 30;
-/// Number of streams that the client has reset and still recognises.
+/// Number of reset streams whose IDs the client remembers.
 const REMEMBERED_RESETS: usize = 256;
 
-/// Settings of a connection.
+/// Settings of a client connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
-    /// Maximum number of concurrent streams. The server's limit applies as well.
+    /// Maximum number of concurrent streams. The server's limit also applies.
     pub max_streams: u32,
     /// Receive window of the connection and of each stream in bytes, at most 2^31 - 1. The
     /// connection's window is at least 65,535 bytes.
@@ -43,60 +43,61 @@ impl Default for Config {
     }
 }
 
-/// Something that the server did. `'b` is the receive buffer's lifetime.
+/// An event on a connection. `'b` is the lifetime of the receive buffer.
 #[derive(Debug)]
 pub enum Event<'b> {
     /// SETTINGS were received, so [`Connection::free_streams`] may have changed.
     Settings,
     /// A 1xx response, which precedes the final head.
     Interim {
-        /// The stream.
+        /// Stream of the response.
         stream: StreamId,
-        /// The status.
+        /// HTTP status code.
         status: u16,
     },
     /// The final response head.
     Head {
-        /// The stream.
+        /// Stream of the response.
         stream: StreamId,
-        /// The head.
+        /// Status and header fields.
         head: Rc<ResponseHead>,
     },
-    /// A part of the response body. A part is independent of frames and may have any length.
+    /// A part of the response body. Parts are independent of frames and may have any length.
     Data {
-        /// The stream.
+        /// Stream of the response.
         stream: StreamId,
-        /// The bytes.
+        /// Bytes of the part.
         bytes: &'b [u8],
-        /// Number of bytes on the wire: the part, and the frame header and padding before it.
+        /// Number of bytes on the wire: the part, and the preceding frame header and padding.
         wire_bytes: usize,
     },
     /// Trailers after the body. [`Event::Ended`] follows.
     Trailers {
-        /// The stream.
+        /// Stream of the response.
         stream: StreamId,
-        /// The fields.
+        /// Trailer fields.
         trailers: Rc<ResponseHead>,
     },
-    /// The stream has ended, and the connection has forgotten it.
+    /// The stream has ended, and the connection no longer tracks it.
     Ended {
-        /// The stream.
+        /// The ended stream.
         stream: StreamId,
         /// How it ended.
         outcome: Outcome,
     },
-    /// An answer to [`Connection::ping`].
+    /// The response to [`Connection::ping`].
     Pong([u8; 8]),
-    /// The server accepts no more streams on this connection. Streams end with events of their own.
+    /// The server accepts no more streams on this connection. Each open stream still ends with its
+    /// own event.
     GoAway {
-        /// The error code.
+        /// Error code of the frame.
         code: ErrorCode,
-        /// The number of the last stream that the server may process.
+        /// ID of the last stream that the server may process.
         last_stream: u32,
         /// The first 200 bytes of the server's explanation.
         debug: Box<[u8]>,
     },
-    /// The server broke the protocol. GOAWAY is in the output, and all streams end.
+    /// The server violated the protocol. GOAWAY is in the output, and all streams end.
     Broken(ConnectionError),
 }
 
@@ -112,43 +113,44 @@ pub struct Connection {
     pub(super) counters: Counters,
     pub(super) peer: PeerSettings,
     pub(super) max_streams: u32,
-    /// Number of the next stream.
+    /// ID of the next stream.
     pub(super) next_stream: u32,
     pub(super) send_window: i64,
     pub(super) receive: ReceiveWindows,
-    /// Slots of streams with an upload that may continue.
+    /// Slots of the streams whose upload can continue.
     pub(super) uploads: VecDeque<u32>,
     pub(super) blocked_uploads: usize,
-    /// Ends that [`Connection::next_event`] has not returned yet.
+    /// Ended streams that [`Connection::next_event`] has not returned yet.
     pub(super) ended: VecDeque<EndedStream>,
     pub(super) state: ConnectionState,
-    /// Streams that the client has reset, whose frames may still arrive. Oldest first.
+    /// Streams that the client has reset, oldest first. Their frames may still arrive.
     pub(super) reset: VecDeque<u32>,
-    /// Streams up to this number may have been reset and forgotten.
+    /// Streams up to this ID may have been reset and are no longer remembered.
     pub(super) forgotten_reset: u32,
-    /// Control and empty frames since a stream made progress or the second began.
+    /// Number of control frames and empty frames since the current second began or a stream made
+    /// progress.
     pub(super) idle_frames: u32,
 }
 
-/// A stream whose end has not been returned yet.
+/// An ended stream that has not been returned yet.
 #[derive(Debug)]
 pub(super) struct EndedStream {
     pub(super) stream: StreamId,
     pub(super) outcome: Outcome,
 }
 
-/// Whether new streams are possible.
+/// Whether the connection accepts new streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionState {
     Open,
-    /// The server sent GOAWAY with this last stream.
+    /// The server sent GOAWAY with this last stream ID.
     GoingAway {
         last_stream: u32,
     },
     Closed,
 }
 
-/// What the server has announced.
+/// Settings that the server announced.
 #[derive(Debug)]
 pub(super) struct PeerSettings {
     pub(super) has_arrived: bool,
@@ -157,21 +159,21 @@ pub(super) struct PeerSettings {
     pub(super) max_frame: usize,
 }
 
-/// Flow control of received data.
+/// Flow control for received data.
 #[derive(Debug)]
 pub(super) struct ReceiveWindows {
-    /// Initial window of a stream.
+    /// Initial window size of a stream.
     pub(super) stream: i64,
-    /// Size of the connection's window.
+    /// Window size of the connection.
     pub(super) connection: i64,
-    /// How much the server may send on the connection.
+    /// Number of bytes that the server may still send on the connection.
     pub(super) available: i64,
-    /// Received bytes that no WINDOW_UPDATE has returned yet.
+    /// Number of received bytes for which no WINDOW_UPDATE has been sent yet.
     pub(super) unreturned: i64,
 }
 
 impl Connection {
-    /// Creates a connection whose output starts with the preface and the client's SETTINGS.
+    /// Creates a connection. Its output starts with the preface and the client's SETTINGS.
     #[must_use]
     pub fn new(config: &Config) -> Connection {
         let window = i64::from(config.window).min(MAX_WINDOW);
@@ -226,8 +228,8 @@ impl Connection {
 
     /// Returns how many more requests can be sent now.
     ///
-    /// At most one before the server's SETTINGS have arrived, and 0 once the connection accepts no
-    /// more requests.
+    /// Before the server's SETTINGS have arrived, returns at most 1. Returns 0 once the connection
+    /// accepts no more requests.
     #[must_use]
     pub fn free_streams(&self) -> u32 {
         if !self.accepts_requests() {
@@ -239,8 +241,8 @@ impl Connection {
             .min(self.unused_numbers())
     }
 
-    /// Returns the number of concurrent streams that both sides allow. It is 1 before the server's
-    /// SETTINGS have arrived.
+    /// Returns the maximum number of concurrent streams that both sides allow. It is 1 before the
+    /// server's SETTINGS have arrived.
     #[must_use]
     pub fn stream_limit(&self) -> u32 {
         if self.peer.has_arrived {
@@ -250,8 +252,8 @@ impl Connection {
         }
     }
 
-    /// Whether the connection will accept requests once a stream is free. If not, the caller needs
-    /// a new connection for further requests.
+    /// Returns whether the connection can accept further requests, possibly only after a stream
+    /// becomes free. If not, the caller needs a new connection.
     #[must_use]
     pub fn accepts_requests(&self) -> bool {
         self.state == ConnectionState::Open && self.unused_numbers() > 0
@@ -267,19 +269,20 @@ impl Connection {
         self.streams.len()
     }
 
-    /// Whether the connection is unusable and should be closed, after its output was written.
+    /// Returns whether the connection is unusable, so that the caller should close it after writing
+    /// the output.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state == ConnectionState::Closed
     }
 
-    /// Whether the server's SETTINGS have arrived.
+    /// Returns whether the server's SETTINGS have arrived.
     #[must_use]
     pub fn has_settings(&self) -> bool {
         self.peer.has_arrived
     }
 
-    /// Returns the server's limit of concurrent streams. `None` if it announced none.
+    /// Returns the server's limit of concurrent streams. `None` if the server announced no limit.
     #[must_use]
     pub fn server_stream_limit(&self) -> Option<u32> {
         (self.peer.max_streams < u32::MAX).then_some(self.peer.max_streams)
@@ -291,7 +294,7 @@ impl Connection {
         &self.counters
     }
 
-    /// Returns the counters and restarts them at zero.
+    /// Returns the counters and resets them to zero.
     pub fn take_counters(&mut self) -> Counters {
         std::mem::take(&mut self.counters)
     }
@@ -302,19 +305,19 @@ impl Connection {
         u64::from(self.next_stream / 2)
     }
 
-    /// Returns the number of uploads that wait for a flow-control window.
+    /// Returns the number of uploads that are blocked by flow control.
     #[must_use]
     pub fn blocked_uploads(&self) -> usize {
         self.blocked_uploads
     }
 
-    /// Starts a new second for the limit of frames without progress. Must be called about once a
-    /// second, otherwise an idle connection is ended after 1,000 control frames.
+    /// Starts a new second for the limit on frames without progress. The caller must call this
+    /// about once a second, otherwise an idle connection ends after 1,000 control frames.
     pub fn begin_second(&mut self) {
         self.idle_frames = 0;
     }
 
-    /// Gives up a stream with RST_STREAM. No event follows. Does nothing if it has ended.
+    /// Cancels a stream with RST_STREAM. No event follows. Does nothing if the stream has ended.
     pub fn cancel(&mut self, stream: StreamId) {
         if self.close(stream) {
             self.reset(stream, ErrorCode::CANCEL);
@@ -329,39 +332,39 @@ impl Connection {
         }
     }
 
-    /// Sends a PING. [`Event::Pong`] returns its payload.
+    /// Sends a PING frame. The payload returns in [`Event::Pong`].
     pub fn ping(&mut self, payload: [u8; 8]) {
         frame::write_ping(self.output.buffer(), payload, false);
     }
 
-    /// Reports that the socket failed or was closed. All streams end, see
-    /// [`Connection::next_event`].
+    /// Reports that the socket failed or was closed. All streams end, and
+    /// [`Connection::next_event`] returns their ends.
     pub fn lose(&mut self) {
         self.end_all(Outcome::ConnectionLost);
         self.state = ConnectionState::Closed;
     }
 
-    /// Ends all streams.
+    /// Ends all streams with this outcome.
     pub(super) fn end_all(&mut self, outcome: Outcome) {
         for stream in self.streams.ids() {
             self.end(stream, outcome);
         }
     }
 
-    /// Ends a stream with an event.
+    /// Ends a stream and queues the event.
     pub(super) fn end(&mut self, stream: StreamId, outcome: Outcome) {
         if self.close(stream) {
             self.ended.push_back(EndedStream { stream, outcome });
         }
     }
 
-    /// Ends a stream on which the server broke the protocol.
+    /// Ends a stream on which the server violated the protocol.
     pub(super) fn fail(&mut self, stream: StreamId, error: StreamError) {
         self.end(stream, Outcome::StreamError(error));
         self.reset(stream, error.violation().code);
     }
 
-    /// Forgets an open stream. Returns whether it was open.
+    /// Removes an open stream. Returns whether it was open.
     fn close(&mut self, stream: StreamId) -> bool {
         if self.streams.get(stream).is_some_and(|open| open.is_blocked) {
             self.blocked_uploads -= 1;
@@ -369,7 +372,7 @@ impl Connection {
         self.streams.close(stream)
     }
 
-    /// Sends RST_STREAM and remembers it, because frames of the stream may still arrive.
+    /// Sends RST_STREAM and remembers the stream, because its frames may still arrive.
     pub(super) fn reset(&mut self, stream: StreamId, code: ErrorCode) {
         frame::write_rst_stream(self.output.buffer(), stream.id, code);
         self.counters.resets_sent.count(code.into(), 1);
@@ -381,13 +384,13 @@ impl Connection {
         self.reset.push_back(stream.id);
     }
 
-    /// Whether the client may have reset the stream.
+    /// Returns whether the client may have reset the stream.
     pub(super) fn may_be_reset(&self, id: u32) -> bool {
         id <= self.forgotten_reset || self.reset.contains(&id)
     }
 }
 
-// The decoder's table has the default size, so no setting announces it.
+// The decoder's table has the default size, so no setting needs to announce it.
 const _: () = assert!(TABLE_SIZE == 4096);
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use measure::{outcome::Http2Code, slot::KeyCounts};
 
-/// What a connection has counted since [`super::Connection::take_counters`] was last called.
+/// Counts of a connection since the last call of [`super::Connection::take_counters`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters {
     /// RST_STREAM frames received.
     pub resets_received: KeyCounts<Http2Code>,
     /// RST_STREAM frames sent.
     pub resets_sent: KeyCounts<Http2Code>,
-    /// Times at which an upload started to wait for a flow-control window.
+    /// Number of times that an upload was blocked by flow control.
     pub uploads_blocked: u64,
     /// Bytes of header names and values sent, before compression.
     pub header_bytes_sent: u64,
@@ -19,6 +19,6 @@ pub struct Counters {
     pub header_bytes_received: u64,
     /// Bytes of header blocks received.
     pub block_bytes_received: u64,
-    /// SETTINGS frames received, without acknowledgements.
+    /// SETTINGS frames received, except acknowledgements.
     pub settings_received: u64,
 }

@@ -1,4 +1,4 @@
-//! Error codes, violations of the protocol, and outcomes of streams.
+//! Error codes, protocol violations, and stream outcomes.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct ErrorCode(pub u32);
 impl ErrorCode {
     /// Graceful shutdown, or a stream that needs no more data.
     pub const NO_ERROR: ErrorCode = ErrorCode(0x0);
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     pub const PROTOCOL_ERROR: ErrorCode = ErrorCode(0x1);
     /// The peer exceeded a flow-control window.
     pub const FLOW_CONTROL_ERROR: ErrorCode = ErrorCode(0x3);
@@ -23,19 +23,19 @@ impl ErrorCode {
     pub const FRAME_SIZE_ERROR: ErrorCode = ErrorCode(0x6);
     /// The server did not process the stream.
     pub const REFUSED_STREAM: ErrorCode = ErrorCode(0x7);
-    /// The client gave up the stream.
+    /// The client cancelled the stream.
     pub const CANCEL: ErrorCode = ErrorCode(0x8);
-    /// The state of the header compression is lost.
+    /// The header compression state is lost.
     pub const COMPRESSION_ERROR: ErrorCode = ErrorCode(0x9);
     /// The peer causes excessive load.
     pub const ENHANCE_YOUR_CALM: ErrorCode = ErrorCode(0xb);
     /// The server requires HTTP/1.1.
     pub const HTTP_1_1_REQUIRED: ErrorCode = ErrorCode(0xd);
 
-    /// Names of the codes by number.
+    /// Names of the codes, by number.
     pub const NAMES: [&str; Http2Code::NAMES.len()] = Http2Code::NAMES;
 
-    /// Returns the name. `None` if the number has none.
+    /// Returns the name of the code. `None` if RFC 9113 does not define it.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         ErrorCode::NAMES.get(self.0 as usize).copied()
@@ -57,28 +57,28 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// A violation that ends the connection.
+/// A protocol violation that ends the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConnectionError {
-    /// The server answered with HTTP/1.
+    /// The server responded with HTTP/1.
     Http1,
-    /// The server answered with a TLS record.
+    /// The server responded with a TLS record.
     Tls,
     /// The first frame is not SETTINGS.
     Preface,
     /// A frame is larger than the announced maximum.
     FrameTooLarge,
-    /// A frame has a size that its type does not allow.
+    /// The size of a frame is not valid for its type.
     FrameSize,
-    /// A frame that belongs to a stream has stream 0, or the reverse.
+    /// A frame that needs a stream has stream 0, or a frame of the connection has another stream.
     StreamZero,
-    /// A frame names a stream that the client has not opened.
+    /// A frame refers to a stream that the client has not opened.
     IdleStream,
-    /// A frame follows the end of its stream.
+    /// A frame arrived after the end of its stream.
     ClosedStream,
     /// The padding is longer than the frame.
     Padding,
-    /// A header block is interrupted by another frame, or CONTINUATION follows no header block.
+    /// Another frame interrupts a header block, or CONTINUATION does not continue a header block.
     Continuation,
     /// A header block has too many CONTINUATION frames.
     TooManyContinuations,
@@ -88,26 +88,27 @@ pub enum ConnectionError {
     Hpack(HpackError),
     /// A setting has an invalid value.
     Setting,
-    /// PUSH_PROMISE, although push is disabled.
+    /// The server sent PUSH_PROMISE, although push is disabled.
     Push,
-    /// A WINDOW_UPDATE of the connection has increment 0.
+    /// A WINDOW_UPDATE for the connection has increment 0.
     WindowIncrement,
     /// A flow-control window exceeds 2^31 - 1.
     WindowOverflow,
     /// The server sent more data than the connection's window allows.
     WindowExceeded,
-    /// A second GOAWAY names a later stream than the first.
+    /// A second GOAWAY has a higher stream ID than the first.
     GoAwayIncreased,
-    /// The server sent too many control or empty frames in a second without progress of a stream.
+    /// The server sent too many control frames or empty frames within a second without progress on
+    /// a stream.
     ControlFlood,
-    /// Too many acknowledgements wait because the server does not read them.
+    /// Too many acknowledgements are queued because the server does not read them.
     AcknowledgementFlood,
 }
 
-/// A violated rule, and the code that answers it.
+/// The violated rule, and the error code to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Violation {
-    /// The code sent in GOAWAY or RST_STREAM.
+    /// Error code for GOAWAY or RST_STREAM.
     pub code: ErrorCode,
     /// The violated rule.
     pub rule: Http2Violation,
@@ -158,38 +159,38 @@ impl ConnectionError {
     }
 }
 
-/// A violation that ends one stream.
+/// A protocol violation that ends one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StreamError {
-    /// The response has no `:status`, or not exactly one of three digits.
+    /// The response does not have exactly one `:status` with three digits.
     Status,
-    /// A pseudo-header field is unknown, or not allowed in this place.
+    /// A pseudo-header field is unknown or misplaced.
     PseudoField,
-    /// A field name is empty, in upper case, or contains an invalid character.
+    /// A field name is empty, has upper-case letters, or contains an invalid character.
     FieldName,
     /// A field value contains an invalid character, or starts or ends with a space.
     FieldValue,
-    /// A field that HTTP/2 forbids, such as `connection`.
+    /// The response contains a field that HTTP/2 forbids, such as `connection`.
     ConnectionField,
     /// Content-Length is not a number, or has several values.
     ContentLength,
     /// The length of the body differs from Content-Length.
     BodyLength,
-    /// A body in a response that cannot have one.
+    /// The response has a body although it must not have one.
     UnexpectedBody,
-    /// A body before the final response head.
+    /// Body data arrived before the final response head.
     BodyBeforeHead,
-    /// A 1xx response that ends the stream, or 101.
+    /// A 1xx response ended the stream, or its status is 101.
     Interim,
-    /// Trailers that do not end the stream.
+    /// The trailers did not end the stream.
     Trailers,
-    /// A WINDOW_UPDATE with increment 0.
+    /// A WINDOW_UPDATE for the stream has increment 0.
     WindowIncrement,
     /// The stream's send window exceeds 2^31 - 1.
     WindowOverflow,
     /// The server sent more data than the stream's window allows.
     WindowExceeded,
-    /// PRIORITY with an invalid size.
+    /// A PRIORITY frame has an invalid size.
     PrioritySize,
 }
 
@@ -227,29 +228,30 @@ pub enum Outcome {
     Answered,
     /// The server reset the stream with REFUSED_STREAM and did not process it.
     Refused,
-    /// GOAWAY excluded the stream, so the server did not process it.
+    /// The server sent GOAWAY with a lower stream ID, so it did not process the stream.
     NotProcessed(ErrorCode),
     /// The server reset the stream.
     Reset(ErrorCode),
-    /// The server closed the connection with an error code, after it may have processed the stream.
+    /// The server closed the connection with an error code, and may have processed the stream.
     GoAway(ErrorCode),
     /// The connection was lost.
     ConnectionLost,
-    /// The server broke the protocol on this stream.
+    /// The server violated the protocol on this stream.
     StreamError(StreamError),
-    /// The server broke the protocol on the connection.
+    /// The server violated the protocol on the connection.
     ConnectionError(ConnectionError),
 }
 
 impl Outcome {
-    /// Whether the server certainly did not process the request, so that it may be sent again.
+    /// Returns whether the server certainly did not process the request, so that it is safe to send
+    /// it again.
     #[must_use]
     pub fn may_resend(self) -> bool {
         matches!(self, Outcome::Refused | Outcome::NotProcessed(_))
     }
 
-    /// Returns the fault to record. `None` if the response is complete or the connection was lost,
-    /// whose cause the caller knows.
+    /// Returns the fault to record. `None` if the response is complete, or if the connection was
+    /// lost: the caller knows the cause of the loss.
     #[must_use]
     pub fn fault(self) -> Option<Http2Fault> {
         let code = |code: ErrorCode| Http2Code::new(code.0);

@@ -1,6 +1,6 @@
-//! A list of header fields in one buffer.
+//! A list of header fields, stored in one buffer.
 
-/// Header fields in the order of the wire. The buffer is reused by [`Fields::clear`].
+/// Header fields in the order of the wire. [`Fields::clear`] keeps the buffer for reuse.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields {
     bytes: Vec<u8>,
@@ -56,13 +56,13 @@ impl Fields {
         self.lengths.len()
     }
 
-    /// Whether there are no fields.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
 
-    /// Returns the number of bytes of all names and values.
+    /// Returns the total length of names and values in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.bytes.len()

@@ -2,7 +2,7 @@
 
 use super::error::ErrorCode;
 
-/// Bytes that a client sends first.
+/// Connection preface, which a client sends first.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Length of a frame header.
 pub(super) const HEADER_LEN: usize = 9;
@@ -15,7 +15,7 @@ pub(super) const MAX_WINDOW: i64 = (1 << 31) - 1;
 /// Flow-control window until SETTINGS or WINDOW_UPDATE changes it.
 pub(super) const DEFAULT_WINDOW: i64 = 65_535;
 
-/// Types of frames.
+/// Frame types.
 pub(super) mod kind {
     pub const DATA: u8 = 0x0;
     pub const HEADERS: u8 = 0x1;
@@ -29,7 +29,7 @@ pub(super) mod kind {
     pub const CONTINUATION: u8 = 0x9;
 }
 
-/// Flags of frames.
+/// Frame flags.
 pub(super) mod flag {
     pub const ACK: u8 = 0x1;
     pub const END_STREAM: u8 = 0x1;
@@ -38,7 +38,7 @@ pub(super) mod flag {
     pub const PRIORITY: u8 = 0x20;
 }
 
-/// Numbers of settings.
+/// Identifiers of settings.
 pub(super) mod setting {
     pub const HEADER_TABLE_SIZE: u16 = 0x1;
     pub const ENABLE_PUSH: u16 = 0x2;
@@ -125,7 +125,7 @@ pub(super) fn write_rst_stream(out: &mut Vec<u8>, stream: u32, code: ErrorCode) 
 }
 
 pub(super) fn write_goaway(out: &mut Vec<u8>, code: ErrorCode) {
-    // The server opens no streams, so the last one is 0.
+    // The server opens no streams, so the last stream ID is 0.
     let [a, b, c, d] = code.0.to_be_bytes();
     write(out, kind::GOAWAY, 0, 0, &[0, 0, 0, 0, a, b, c, d]);
 }
@@ -135,8 +135,9 @@ pub(super) fn write_data(out: &mut Vec<u8>, stream: u32, data: &[u8], ends: bool
     write(out, kind::DATA, flags, stream, data);
 }
 
-/// Turns the header block at the end of `out`, which starts after a place for a frame header at
-/// `at`, into HEADERS and as many CONTINUATION frames as its length requires.
+/// Turns the header block at the end of `out` into HEADERS and CONTINUATION frames.
+///
+/// `at` is the position of the space reserved for the first frame header. The block follows it.
 pub(super) fn finish_headers(
     out: &mut Vec<u8>,
     at: usize,

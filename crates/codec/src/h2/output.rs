@@ -1,4 +1,4 @@
-//! Bytes to be written, with marks for the requests and acknowledgements in them.
+//! Output buffer, with marks for the requests and acknowledgements in it.
 
 use std::collections::VecDeque;
 
@@ -6,15 +6,15 @@ use super::{error::ConnectionError, streams::StreamId};
 
 /// Maximum number of acknowledgements in the buffer.
 const MAX_ACKNOWLEDGEMENTS: usize = 64;
-/// Written bytes are removed from the buffer once there are this many.
+/// Number of written bytes at which they are removed from the buffer.
 const COMPACT: usize = 64 << 10;
 
-/// Bytes to be written.
+/// Bytes that the caller should write to the socket.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     bytes: Vec<u8>,
     start: usize,
-    /// Number of bytes written before the start of the buffer.
+    /// Number of bytes written that precede the start of the buffer.
     written: u64,
     requests: VecDeque<RequestMark>,
     /// Positions of acknowledgements.
@@ -33,7 +33,7 @@ impl Output {
         &self.bytes[self.start..]
     }
 
-    /// Returns the buffer for appending.
+    /// Returns the buffer, so that bytes can be appended.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -44,7 +44,7 @@ impl Output {
         self.requests.push_back(RequestMark { at, stream });
     }
 
-    /// Marks the end of the buffer as the start of an acknowledgement. Fails if there are too many,
+    /// Marks the end of the buffer as the start of an acknowledgement. Fails if too many are queued
     /// because the peer does not read them.
     pub(super) fn mark_acknowledgement(&mut self) -> Result<(), ConnectionError> {
         if self.acknowledgements.len() >= MAX_ACKNOWLEDGEMENTS {
@@ -58,7 +58,7 @@ impl Output {
         self.written + self.bytes.len() as u64
     }
 
-    /// Removes written bytes, and reports the requests whose first byte is among them.
+    /// Removes written bytes, and calls `started` for each request whose first byte is among them.
     pub(super) fn advance(&mut self, n: usize, mut started: impl FnMut(StreamId)) {
         self.start += n.min(self.pending().len());
         let end = self.written + self.start as u64;

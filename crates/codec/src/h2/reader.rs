@@ -1,16 +1,16 @@
-//! Splits received bytes into frames, however the bytes are split.
+//! Reader that splits received bytes into frames. The bytes may arrive in parts of any length.
 
 use super::{
     error::ConnectionError,
     frame::{FrameHeader, HEADER_LEN, MIN_FRAME_SIZE, flag, kind},
 };
 
-/// Splits received bytes into frames. Keeps only the beginning of an incomplete frame; the payload
-/// of DATA and of unknown frames is never kept.
+/// Splits received bytes into frames. Stores only the beginning of an incomplete frame. Never
+/// stores the payload of DATA frames and unknown frames.
 #[derive(Debug, Default)]
 pub(super) struct FrameReader {
     state: ReadState,
-    /// An incomplete frame header, or the beginning of a payload.
+    /// Incomplete frame header, or beginning of a payload.
     rest: Vec<u8>,
     has_settings: bool,
     in_header_block: bool,
@@ -20,7 +20,7 @@ pub(super) struct FrameReader {
 enum ReadState {
     #[default]
     Header,
-    /// The length of the padding follows.
+    /// The pad length is next.
     PadLength(FrameHeader),
     Data(DataState),
     Payload(FrameHeader),
@@ -31,7 +31,7 @@ enum ReadState {
 struct DataState {
     header: FrameHeader,
     is_first: bool,
-    /// Length of the whole frame's data.
+    /// Length of the data of the whole frame.
     frame_data: usize,
     data: usize,
     padding: usize,
@@ -58,22 +58,23 @@ pub(super) enum FramePart<'b> {
     Unknown,
 }
 
-/// A part of a DATA frame, without padding.
+/// Part of a DATA frame, without padding.
 #[derive(Debug)]
 pub(super) struct DataPart<'b> {
     pub(super) header: FrameHeader,
     pub(super) bytes: &'b [u8],
-    /// Length of the whole frame's data.
+    /// Length of the data of the whole frame.
     pub(super) frame_data: usize,
     pub(super) is_first: bool,
     pub(super) is_last: bool,
 }
 
-/// The payload of a frame.
+/// Payload of a frame.
 #[derive(Debug)]
 pub(super) enum Payload<'b> {
     Whole(&'b [u8]),
-    /// Assembled from several reads. [`FrameReader::recycle`] takes the buffer back.
+    /// A payload assembled from several reads. [`FrameReader::recycle`] returns its buffer to the
+    /// reader.
     Assembled(Vec<u8>),
 }
 
@@ -87,7 +88,7 @@ impl Payload<'_> {
 }
 
 impl FrameReader {
-    /// Reads the next part and advances `input`. `None` means that `input` is used up.
+    /// Reads the next part and advances `input`. Returns `None` at the end of `input`.
     #[inline]
     pub(super) fn next<'b>(
         &mut self,
@@ -138,7 +139,7 @@ impl FrameReader {
         }
     }
 
-    /// Takes back the buffer of an assembled payload.
+    /// Reuses the buffer of an assembled payload.
     pub(super) fn recycle(&mut self, payload: Payload<'_>) {
         if let Payload::Assembled(mut buffer) = payload {
             buffer.clear();
@@ -163,7 +164,7 @@ impl FrameReader {
         Some(header)
     }
 
-    /// Checks what the header alone decides.
+    /// Checks a frame header, independently of the payload.
     fn check(&mut self, header: FrameHeader) -> Result<(), ConnectionError> {
         if !self.has_settings {
             if header.kind != kind::SETTINGS || header.has(flag::ACK) {
@@ -264,7 +265,7 @@ fn first_frame_error(header: FrameHeader) -> ConnectionError {
     }
 }
 
-/// Removes the padding, and the priority of HEADERS, from a payload.
+/// Removes the padding from a payload, and the priority from HEADERS.
 pub(super) fn header_fragment(
     header: FrameHeader,
     mut payload: &[u8],

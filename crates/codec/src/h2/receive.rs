@@ -1,4 +1,4 @@
-//! Interprets received frames.
+//! Processing of received frames.
 
 use super::{
     connection::{Connection, ConnectionState, EndedStream, Event, MAX_HEADER_LIST},
@@ -16,9 +16,9 @@ use super::{
 const MAX_BLOCK: usize = 64 << 10;
 /// Maximum number of CONTINUATION frames of a header block.
 const MAX_CONTINUATIONS: u32 = 8;
-/// Maximum number of control or empty frames in a second without progress of a stream.
+/// Maximum number of control frames or empty frames within a second without progress on a stream.
 const MAX_IDLE_FRAMES: u32 = 1000;
-/// Number of bytes kept of the debug data in GOAWAY.
+/// Number of bytes to keep of the debug data in GOAWAY.
 const MAX_DEBUG: usize = 200;
 
 /// A header block that continues in further frames.
@@ -33,10 +33,11 @@ pub(super) struct HeaderBlock {
 type Received<'b> = Result<Option<Event<'b>>, ConnectionError>;
 
 impl Connection {
-    /// Returns the next event and advances `input`. `None` means that `input` is used up, and that
-    /// all ends have been returned.
+    /// Returns the next event and advances `input`. Returns `None` when `input` is consumed and all
+    /// ended streams have been returned.
     ///
-    /// Must be called until it returns `None`, also after [`Connection::lose`] with no input.
+    /// The caller must call this until it returns `None`. After [`Connection::lose`], pass an empty
+    /// input.
     #[inline]
     pub fn next_event<'b>(&mut self, input: &mut &'b [u8]) -> Option<Event<'b>> {
         loop {
@@ -87,7 +88,7 @@ impl Connection {
         received
     }
 
-    /// Counts a frame without progress of a stream.
+    /// Counts a frame that makes no progress on a stream.
     fn idle_frame<'b>(&mut self) -> Received<'b> {
         self.idle_frames += 1;
         if self.idle_frames > MAX_IDLE_FRAMES {
@@ -96,7 +97,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// Returns the open stream with this number. `None` if the client has reset it.
+    /// Returns the open stream with this ID. `None` if the client has reset the stream.
     fn stream(&self, id: u32) -> Result<Option<StreamId>, ConnectionError> {
         match self.streams.find(id) {
             Some(stream) => Ok(Some(stream)),
@@ -163,8 +164,8 @@ impl Connection {
         }))
     }
 
-    /// Returns the stream of a DATA frame. A stream may end within a frame, so only the first part
-    /// must belong to an open one.
+    /// Returns the stream of a DATA frame. The stream may end within a frame, so only the first
+    /// part of a frame requires an open stream.
     #[inline]
     fn stream_of_data(&self, part: &DataPart<'_>) -> Result<Option<StreamId>, ConnectionError> {
         if part.is_first {
@@ -174,7 +175,8 @@ impl Connection {
         }
     }
 
-    /// Checks a DATA frame at its first part, so that the result is independent of the split.
+    /// Checks a DATA frame when its first part arrives, so that the result does not depend on how
+    /// the frame was split.
     fn begin_data(&mut self, stream: StreamId, part: &DataPart<'_>) -> Result<(), StreamError> {
         let window = self.receive.stream;
         let Some(open) = self.streams.get_mut(stream) else {
@@ -250,14 +252,15 @@ impl Connection {
         received
     }
 
-    /// Interprets a complete header block.
+    /// Processes a complete header block.
     #[inline]
     fn head<'b>(&mut self, id: u32, ends_stream: bool, block: &[u8]) -> Received<'b> {
         let stream = self.stream(id)?;
         let is_trailer = stream
             .and_then(|stream| self.streams.get(stream))
             .is_some_and(|open| open.has_head);
-        // The block must be decoded even if the stream was reset, to keep the table in step.
+        // Decode the block even if the stream was reset, so that the table stays in sync with the
+        // peer.
         let limits = Limits {
             list: MAX_HEADER_LIST,
         };
@@ -385,7 +388,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Changes the send windows of all streams.
+    /// Adds `change` to the send windows of all streams.
     fn change_windows(&mut self, change: i64) -> Result<(), ConnectionError> {
         for stream in self.streams.ids() {
             if let Some(open) = self.streams.get_mut(stream) {
@@ -442,7 +445,7 @@ impl Connection {
 
     fn window_update<'b>(&mut self, header: FrameHeader, payload: &[u8]) -> Received<'b> {
         let increment = i64::from(number(payload, 0) & 0x7fff_ffff);
-        // An update is progress only if an upload can use it.
+        // A window update counts as progress only if an upload can use it.
         if self.uploads.is_empty() && self.blocked_uploads == 0 {
             self.idle_frame()?;
         }
@@ -474,7 +477,7 @@ impl Connection {
     }
 }
 
-/// Reads a number of 32 bits. The reader has checked the length of the payload.
+/// Reads a 32-bit number. The reader has already checked the length of the payload.
 fn number(payload: &[u8], at: usize) -> u32 {
     match payload.get(at..at + 4) {
         Some(&[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),

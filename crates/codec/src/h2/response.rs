@@ -1,4 +1,4 @@
-//! Response heads and trailers, and a cache of recent ones.
+//! Response heads and trailers, and a cache of recent heads.
 
 use std::rc::Rc;
 
@@ -10,12 +10,12 @@ use super::{
 };
 use crate::head::{Notable, text};
 
-/// The fields of a response head or of trailers, and what the client needs of them.
+/// A response head or trailers, with the parts that the client acts on.
 #[derive(Debug, Clone, Default)]
 pub struct ResponseHead {
     /// HTTP status. 0 in trailers.
     pub status: u16,
-    /// Value of Content-Length.
+    /// Value of `content-length`.
     pub content_length: Option<u64>,
     /// Headers that a client acts on. `None` if there are none.
     pub notable: Option<Rc<Notable>>,
@@ -46,13 +46,13 @@ impl ResponseHead {
         self.fields().map(field).collect()
     }
 
-    /// Returns the number of bytes of names and values before compression.
+    /// Returns the uncompressed length of names and values in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.fields.byte_len()
     }
 
-    /// Whether this is a 1xx response that precedes the final one.
+    /// Returns whether this is a 1xx response, which precedes the final response.
     pub(super) fn is_interim(&self) -> bool {
         (100..200).contains(&self.status)
     }
@@ -127,17 +127,17 @@ fn parse_length(value: &[u8]) -> Option<u64> {
 
 /// Number of cached heads per connection.
 const CACHED: usize = 4;
-/// Largest cached block.
+/// Maximum size of a block to cache, in bytes.
 const MAX_CACHED_BLOCK: usize = 4 << 10;
-/// After 32 consecutive unknown blocks, only one in 32 is cached.
+/// Number of consecutive unknown blocks after which only one block in 32 is cached.
 const IN_VAIN: u32 = 32;
 
-/// Decodes header blocks, with a cache of recent ones.
+/// Decodes header blocks, with a cache of recent blocks.
 ///
-/// A block that leaves the dynamic table unchanged is a function of its bytes and of the table's
-/// revision, so a comparison replaces decoding. A block that names no entry of the table is a
-/// function of its bytes alone. If it inserts fields, as each response of nginx does, they are
-/// inserted only when another block is decoded.
+/// If a block leaves the dynamic table unchanged, its fields depend only on its bytes and on the
+/// table's revision, so a comparison replaces decoding. If a block refers to no entry of the table,
+/// its fields depend only on its bytes. If such a block inserts fields, as every response of nginx
+/// does, the insertions are postponed until another block must be decoded.
 #[derive(Debug, Default)]
 pub(super) struct HeadDecoder {
     decoder: Decoder,
@@ -148,7 +148,7 @@ pub(super) struct HeadDecoder {
     pending: Option<PendingInsertions>,
 }
 
-/// Insertions of a cached block that the table lacks.
+/// Insertions of a cached block that have been postponed.
 #[derive(Debug)]
 struct PendingInsertions {
     /// Index of the cached head.
@@ -159,9 +159,9 @@ struct PendingInsertions {
 #[derive(Debug)]
 struct CachedHead {
     block: Vec<u8>,
-    /// Revision of the table for which the head is valid. `None` means any.
+    /// Table revision for which the head is valid. `None` means any revision.
     revision: Option<u64>,
-    /// Positions of the fields that the block inserts.
+    /// Indices of the fields that the block inserts into the table.
     inserted: Vec<u32>,
     is_trailer: bool,
     head: Rc<ResponseHead>,
@@ -214,7 +214,7 @@ impl HeadDecoder {
         Ok(Rc::clone(&self.spare))
     }
 
-    /// Notes that a cached block was received, whose insertions the table lacks.
+    /// Postpones the insertions of a cached block that was received again.
     #[inline]
     fn insert_later(&mut self, at: usize) {
         if self.cached[at].inserted.is_empty() {
@@ -266,7 +266,8 @@ mod tests {
 
     const LIMITS: Limits = Limits { list: 4096 };
 
-    /// Returns blocks that insert fields, name entries of the table, or do neither.
+    /// Returns blocks that insert fields, blocks that refer to the table, and blocks that do
+    /// neither.
     fn blocks() -> Vec<Vec<u8>> {
         let insert = |value: &[u8]| {
             let mut block = vec![0x88, 0x76, value.len() as u8];

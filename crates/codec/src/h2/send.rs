@@ -1,4 +1,4 @@
-//! Sends requests, and continues uploads within the flow-control windows.
+//! Sending of requests, and of uploads within the flow-control windows.
 
 use std::rc::Rc;
 
@@ -11,21 +11,21 @@ use super::{
     template::HeadTemplate,
 };
 
-/// Uploads add to the output until it has this length.
+/// Output length up to which uploads append data.
 const OUTPUT_TARGET: usize = 64 << 10;
-/// Largest DATA frame that is sent, so that uploads take turns.
+/// Maximum size of a DATA frame. Uploads take turns, so frames must not be too large.
 const MAX_DATA: usize = 16 << 10;
 
 /// A request to be sent.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The compiled head.
+    /// Compiled head of the request.
     pub head: &'a HeadTemplate,
-    /// Returns the value of a hole by its number.
+    /// Function that returns the value of a hole by its number.
     pub values: &'a dyn Fn(u32) -> &'a [u8],
-    /// Further fields, with names in lower case.
+    /// Additional fields, with names in lower case.
     pub extra: &'a [Field<'a>],
-    /// The body. `content-length` is added unless the head contains it.
+    /// Body of the request. `content-length` is added unless the head contains it.
     pub body: Body<'a>,
 }
 
@@ -34,9 +34,10 @@ pub struct Request<'a> {
 pub enum Body<'a> {
     /// No body.
     None,
-    /// Bytes of this request. What the windows do not allow yet is copied.
+    /// Bytes of this request only. The connection copies the part that flow control does not allow
+    /// yet.
     Bytes(&'a [u8]),
-    /// Bytes that several requests share. They are never copied.
+    /// Bytes that several requests share. The connection never copies them.
     Shared(&'a Rc<[u8]>),
 }
 
@@ -62,7 +63,7 @@ pub enum SendError {
 }
 
 impl Connection {
-    /// Encodes a request into the output, with as much of its body as the windows allow.
+    /// Appends a request to the output, with as much of its body as flow control allows.
     pub fn send(&mut self, request: &Request<'_>) -> Result<StreamId, SendError> {
         if !self.accepts_requests() {
             return Err(SendError::NotAccepting);
@@ -106,7 +107,7 @@ impl Connection {
     fn start_upload(&mut self, stream: StreamId, body: Body<'_>) {
         let bytes = body.bytes().unwrap_or_default();
         let mut sent = 0;
-        // A body that fits is copied once, into the output.
+        // A body that fits is copied only once, into the output.
         if let Some(open) = self.streams.get_mut(stream)
             && self.uploads.is_empty()
         {
@@ -152,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// Appends parts of the uploads in turn, as far as windows and output allow.
+    /// Appends parts of the uploads in turn, as far as flow control and the output length allow.
     pub(super) fn continue_uploads(&mut self) {
         let mut turns = self.uploads.len();
         while turns > 0
@@ -175,7 +176,7 @@ impl Connection {
                     self.blocked_uploads += 1;
                     self.counters.uploads_blocked += 1;
                 }
-                // A stream that waits for its own window returns with a WINDOW_UPDATE.
+                // A stream that waits for its own window is queued again by WINDOW_UPDATE.
                 if open.send_window > 0 {
                     open.is_queued = true;
                     self.uploads.push_back(slot);
@@ -200,7 +201,7 @@ impl Connection {
         }
     }
 
-    /// Drops the rest of an upload whose response is complete.
+    /// Drops the rest of an upload whose response is already complete.
     pub(super) fn drop_upload(&mut self, stream: StreamId) -> bool {
         let is_incomplete = |open: &Stream| !open.upload.rest().is_empty();
         let drops = self.streams.get(stream).is_some_and(is_incomplete);
@@ -210,7 +211,7 @@ impl Connection {
         drops
     }
 
-    /// Returns the bytes to be written. Empty if there are none.
+    /// Returns the bytes to write to the socket. Empty if there are none.
     pub fn output(&mut self) -> &[u8] {
         if self.state != ConnectionState::Closed {
             self.continue_uploads();
@@ -218,8 +219,8 @@ impl Connection {
         self.output.pending()
     }
 
-    /// Reports that the first `n` bytes of the output were written, and passes on the requests
-    /// whose first byte is among them.
+    /// Reports that the first `n` bytes of the output were written, and calls `started` for each
+    /// request whose first byte is among them.
     ///
     /// A reported stream may have been cancelled since it was sent.
     #[inline]
@@ -228,7 +229,7 @@ impl Connection {
     }
 }
 
-/// Returns how much of an upload may be sent in one frame.
+/// Returns how many bytes of an upload may be sent in one frame.
 fn allowance(open: &Stream, connection: i64, max_frame: usize) -> usize {
     let window = open.send_window.min(connection).max(0) as usize;
     window.min(max_frame).min(MAX_DATA)

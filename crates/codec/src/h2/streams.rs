@@ -1,4 +1,4 @@
-//! Open streams, in slots that are used again.
+//! The open streams, in reusable slots.
 
 use std::{
     collections::HashMap,
@@ -6,7 +6,7 @@ use std::{
     rc::Rc,
 };
 
-/// A stream of one connection. Never refers to another stream, even if its slot is used again.
+/// Identifies a stream of one connection. It never refers to a later stream in the same slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StreamId {
     pub(super) id: u32,
@@ -14,13 +14,14 @@ pub struct StreamId {
 }
 
 impl StreamId {
-    /// Returns the stream's number on the wire.
+    /// Returns the stream ID on the wire.
     #[must_use]
     pub fn number(self) -> u32 {
         self.id
     }
 
-    /// Returns the stream's slot: a small number that no other open stream of the connection has.
+    /// Returns the slot of the stream: a small number that no other open stream of the connection
+    /// has.
     #[must_use]
     pub fn slot(self) -> usize {
         self.slot as usize
@@ -30,11 +31,12 @@ impl StreamId {
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub(super) id: u32,
-    /// How much may be sent. Negative after the server reduced the initial window.
+    /// Number of bytes that the client may send. Negative after the server reduced the initial
+    /// window.
     pub(super) send_window: i64,
-    /// How much the server may send.
+    /// Number of bytes that the server may send.
     pub(super) receive_window: i64,
-    /// Received bytes that no WINDOW_UPDATE has returned yet.
+    /// Number of received bytes for which no WINDOW_UPDATE has been sent yet.
     pub(super) unreturned: i64,
     pub(super) is_head: bool,
     pub(super) has_head: bool,
@@ -42,13 +44,13 @@ pub(super) struct Stream {
     pub(super) has_no_body: bool,
     pub(super) received: u64,
     pub(super) upload: Upload,
-    /// Whether the upload waits for a flow-control window.
+    /// Whether flow control blocks the upload.
     pub(super) is_blocked: bool,
     /// Whether the stream is in the queue of uploads.
     pub(super) is_queued: bool,
 }
 
-/// Largest buffer that a slot keeps for its next upload.
+/// Maximum size of the buffer that a slot keeps for its next upload.
 const KEPT_CAPACITY: usize = 64 << 10;
 
 /// The rest of a request body.
@@ -87,7 +89,7 @@ impl Upload {
     }
 }
 
-/// Hash of stream numbers, which the client assigns itself.
+/// Hash function for stream IDs. A simple hash is safe, because the client assigns the IDs.
 #[derive(Default)]
 struct NumberHasher(u64);
 
@@ -131,7 +133,7 @@ impl Streams {
         *stream = Stream {
             id,
             upload,
-            // A queue entry of the slot's last stream may remain.
+            // The queue may still contain an entry of the slot's previous stream.
             is_queued: stream.is_queued,
             ..Stream::default()
         };
@@ -167,12 +169,12 @@ impl Streams {
         (open.id == stream.id).then_some(open)
     }
 
-    /// Returns the stream in a slot, open or not.
+    /// Returns the stream in a slot, even if it is not open.
     pub(super) fn slot_mut(&mut self, slot: u32) -> Option<&mut Stream> {
         self.slots.get_mut(slot as usize)
     }
 
-    /// Returns the open streams in the order in which they were opened.
+    /// Returns the open streams, in the order of opening.
     pub(super) fn ids(&self) -> Vec<StreamId> {
         let id = |(id, slot): (&u32, &u32)| StreamId {
             id: *id,

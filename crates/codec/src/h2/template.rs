@@ -1,4 +1,4 @@
-//! Request heads compiled once per plan step.
+//! Request heads, compiled once per plan step.
 
 use super::{
     fields::Field,
@@ -8,7 +8,7 @@ use super::{
     },
 };
 
-/// The source of a field's value.
+/// The value of a field: a constant or a hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueSource<'a> {
     /// The same value in every request.
@@ -33,18 +33,18 @@ pub struct HeadSource<'a> {
     pub method: ValueSource<'a>,
     /// `http` or `https`.
     pub scheme: &'a str,
-    /// Host and port. A field `host` takes precedence.
+    /// Host and port. A `host` field takes precedence.
     pub authority: ValueSource<'a>,
     /// Path and query.
     pub path: ValueSource<'a>,
-    /// Other fields, in the order in which they are sent.
+    /// Other fields, in the order of sending.
     pub fields: &'a [TemplateField<'a>],
 }
 
 /// Why a request head cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeadError {
-    /// CONNECT, which opens a tunnel instead of sending a request.
+    /// The method is CONNECT, which would open a tunnel instead of sending a request.
     Connect,
     /// The name of a field contains an invalid character.
     Name(String),
@@ -57,7 +57,7 @@ pub enum HeadError {
 pub struct HeadTemplate {
     fields: Vec<CompiledField>,
     dropped: Vec<String>,
-    /// Bytes of all names and constant values.
+    /// Total length of all names and constant values in bytes.
     fixed_bytes: usize,
     method: MethodKind,
     has_length: bool,
@@ -71,9 +71,9 @@ enum MethodKind {
 }
 
 impl HeadTemplate {
-    /// Compiles a head. Names are converted to lower case, and values are trimmed.
+    /// Compiles a head. Converts names to lower case, and trims values.
     ///
-    /// Fields that HTTP/2 forbids are left out, see [`HeadTemplate::dropped`].
+    /// Omits fields that HTTP/2 forbids, see [`HeadTemplate::dropped`].
     pub fn new(
         numbers: &mut FieldNumbers,
         source: &HeadSource<'_>,
@@ -119,7 +119,7 @@ impl HeadTemplate {
         Ok(template)
     }
 
-    /// Returns the names of the fields that were left out because HTTP/2 forbids them.
+    /// Returns the names of the fields that were omitted because HTTP/2 forbids them.
     #[must_use]
     pub fn dropped(&self) -> &[String] {
         &self.dropped
@@ -144,7 +144,7 @@ impl HeadTemplate {
         Ok(())
     }
 
-    /// Whether the method is HEAD, so that the response has no body.
+    /// Returns whether the method is HEAD, so that the response has no body.
     pub(super) fn is_head<'a>(&self, values: &dyn Fn(u32) -> &'a [u8]) -> bool {
         match self.method {
             MethodKind::Head => true,
@@ -153,8 +153,8 @@ impl HeadTemplate {
         }
     }
 
-    /// Whether all values are valid. Must hold before [`HeadTemplate::encode`], because an encoder
-    /// cannot undo insertions.
+    /// Returns whether all values are valid. Must be checked before [`HeadTemplate::encode`],
+    /// because an encoder cannot undo insertions.
     pub(super) fn accepts<'a>(
         &self,
         values: &dyn Fn(u32) -> &'a [u8],
@@ -164,7 +164,7 @@ impl HeadTemplate {
         holes.all(|hole| checked(values(hole)).is_some()) && extra.iter().all(is_sendable)
     }
 
-    /// Appends the header block. Returns the bytes of names and values before compression.
+    /// Appends the header block. Returns the uncompressed length of names and values in bytes.
     pub(super) fn encode<'a>(
         &self,
         encoder: &mut Encoder,
@@ -210,7 +210,7 @@ fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &[u8] {
     }
 }
 
-/// Whether the name is one of a field that belongs to a single HTTP/1.1 connection.
+/// Returns whether the field applies only to a single HTTP/1.1 connection.
 pub(super) fn is_connection_specific(name: &[u8]) -> bool {
     matches!(
         name,
@@ -237,7 +237,7 @@ fn checked(value: &[u8]) -> Option<&[u8]> {
     is_valid_value(value).then_some(value)
 }
 
-/// Removes surrounding spaces and tabs, but no line ends, which are never valid.
+/// Removes surrounding spaces and tabs. Line ends stay, because they are never valid.
 fn trimmed(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;
@@ -245,7 +245,7 @@ fn trimmed(mut value: &[u8]) -> &[u8] {
     value
 }
 
-/// Whether this is the name of a regular field: a token in lower case.
+/// Returns whether this is the name of a regular field: a token in lower case.
 pub(super) fn is_valid_name(name: &[u8]) -> bool {
     let is_token = |byte: &u8| {
         matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'!' | b'#' | b'$' | b'%' | b'&'
@@ -254,7 +254,7 @@ pub(super) fn is_valid_name(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().all(is_token)
 }
 
-/// Whether this is a field value without control characters and surrounding spaces.
+/// Returns whether this is a field value without control characters and surrounding spaces.
 pub(super) fn is_valid_value(value: &[u8]) -> bool {
     let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     !is_space(value.first())

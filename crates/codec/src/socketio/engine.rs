@@ -1,35 +1,35 @@
-//! Packets of Engine.IO: one character for the type, then the content.
+//! Engine.IO packets: one character for the type, followed by the content.
 
 use serde::Deserialize;
 
 /// Character between the packets of a polling request or response.
 pub const SEPARATOR: char = '\u{1e}';
-/// Content of the ping and pong that test a WebSocket before a session moves to it.
+/// Content of the ping and pong that test a WebSocket before a session is upgraded to it.
 pub const PROBE: &str = "probe";
 
 /// A packet of Engine.IO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnginePacket<'a> {
-    /// The session begins. Contains the [`Handshake`].
+    /// Opens the session. Contains the [`Handshake`].
     Open(&'a str),
-    /// The session ends.
+    /// Closes the session.
     Close,
-    /// Asks for a pong of equal content.
+    /// Requests a pong with the same content.
     Ping(&'a str),
     /// Answers a ping.
     Pong(&'a str),
-    /// A packet of Socket.IO.
+    /// Contains a Socket.IO packet.
     Message(&'a str),
-    /// The session moves to this transport.
+    /// Upgrades the session to this transport.
     Upgrade,
-    /// Nothing: ends a polling request.
+    /// Does nothing, but ends a polling request.
     Noop,
-    /// Part of a binary argument, in base64.
+    /// Contains a binary attachment, in base64.
     Binary(&'a str),
 }
 
 impl<'a> EnginePacket<'a> {
-    /// Reads a packet. Returns `None` if its type is unknown.
+    /// Parses a packet. Returns `None` if the type is unknown.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<EnginePacket<'a>> {
         let mut chars = text.chars();
@@ -64,23 +64,24 @@ impl<'a> EnginePacket<'a> {
     }
 }
 
-/// Returns the packets of a polling request or response.
+/// Splits a polling request or response into its packets.
 pub fn split_payload(text: &str) -> impl Iterator<Item = &str> {
     text.split(SEPARATOR).filter(|packet| !packet.is_empty())
 }
 
-/// The server's first packet in a session.
+/// The server's first packet of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Handshake {
-    /// Name of the session, which later requests repeat.
+    /// Session ID, which later requests repeat.
     pub sid: String,
-    /// Transports to which the session can move.
+    /// Transports to which the session can be upgraded.
     #[serde(default)]
     pub upgrades: Vec<String>,
     /// Time between the server's pings, in milliseconds.
     pub ping_interval: u64,
-    /// How long after a missing ping the session is dead, in milliseconds.
+    /// Time without a ping after which the session is considered dead, in addition to the interval,
+    /// in milliseconds.
     pub ping_timeout: u64,
     /// Maximum number of bytes of a polling request.
     #[serde(default = "no_limit")]
@@ -92,8 +93,8 @@ fn no_limit() -> usize {
 }
 
 impl Handshake {
-    /// Reads the content of [`EnginePacket::Open`]. Returns `None` if it is not a handshake, or if
-    /// its name is not valid in a URL.
+    /// Parses the content of [`EnginePacket::Open`]. Returns `None` if it is not a handshake, or if
+    /// the session ID cannot be used in a URL.
     #[must_use]
     pub fn parse(text: &str) -> Option<Handshake> {
         let handshake: Handshake = serde_json::from_str(text).ok()?;
@@ -102,7 +103,7 @@ impl Handshake {
         is_valid.then_some(handshake)
     }
 
-    /// Whether the session can move to a WebSocket.
+    /// Returns whether the session can be upgraded to a WebSocket.
     #[must_use]
     pub fn offers_websocket(&self) -> bool {
         self.upgrades.iter().any(|name| name == "websocket")

@@ -1,9 +1,9 @@
-//! Packets of Socket.IO: `type [attachments-] [namespace,] [id] [JSON]`.
+//! Socket.IO packets: `type [attachments-] [namespace,] [id] [JSON]`.
 
-/// Type of a packet.
+/// Type of a Socket.IO packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PacketKind {
-    /// Joins a namespace. The server's answer has the same type.
+    /// Joins a namespace. The server's response has the same type.
     Connect,
     /// Leaves a namespace.
     Disconnect,
@@ -13,7 +13,7 @@ pub enum PacketKind {
     Ack,
     /// The server refuses a namespace.
     ConnectError,
-    /// An event with binary arguments, which follow as messages of their own.
+    /// An event with binary arguments, which follow in separate messages.
     BinaryEvent,
     /// An acknowledgement with binary arguments.
     BinaryAck,
@@ -39,27 +39,27 @@ impl PacketKind {
     }
 }
 
-/// A packet of Socket.IO.
+/// A Socket.IO packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// Type of the packet.
     pub kind: PacketKind,
-    /// Number of binary arguments, for which the JSON has placeholders.
+    /// Number of binary attachments. The JSON contains placeholders for them.
     pub attachments: u32,
     /// Namespace, which begins with `/`. The default is `/`.
     pub namespace: &'a str,
-    /// Number by which an event is acknowledged.
+    /// Number that the acknowledgement of an event repeats.
     pub id: Option<u64>,
-    /// The content as JSON. Empty if there is none.
+    /// Content as JSON. Empty if there is none.
     pub json: &'a str,
 }
 
-/// A text is not a packet of Socket.IO.
+/// The error for a text that is not a Socket.IO packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketError;
 
 impl<'a> Packet<'a> {
-    /// Creates a packet without number and attachments.
+    /// Creates a packet without an ID and attachments.
     #[must_use]
     pub fn new(kind: PacketKind, namespace: &'a str, json: &'a str) -> Packet<'a> {
         Packet {
@@ -71,7 +71,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Reads a packet. The content is not checked to be JSON.
+    /// Parses a packet. Does not check that the content is JSON.
     pub fn parse(text: &'a str) -> Result<Packet<'a>, PacketError> {
         let mut chars = text.chars();
         let digit = chars.next().ok_or(PacketError)?;

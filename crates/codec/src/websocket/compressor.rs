@@ -1,4 +1,4 @@
-//! Compresses messages (RFC 7692, section 7.2.1).
+//! Compression of messages (RFC 7692, section 7.2.1).
 
 use flate2::{Compress, Compression, FlushCompress};
 
@@ -7,10 +7,11 @@ use super::inflater::TAIL;
 use super::writer::write_compressed;
 use super::{FrameError, Negotiated, Role};
 
-/// Writes compressed messages.
+/// Compresses messages and appends them as frames.
 ///
-/// Without context takeover it keeps no state between messages, so all connections of a worker can
-/// share one. With context takeover each connection has its own, of about 260 KiB.
+/// Without context takeover, a compressor has no state between messages, so all connections of a
+/// worker can share one. With context takeover, each connection needs its own compressor of about
+/// 260 KiB.
 #[derive(Debug)]
 pub struct Compressor {
     stream: Compress,
@@ -19,12 +20,12 @@ pub struct Compressor {
 }
 
 impl Compressor {
-    /// Creates a compressor for one end of a connection. `None` means that the negotiated window is
-    /// too small for it, so messages must be sent uncompressed.
+    /// Creates a compressor for one end of a connection. Returns `None` if the negotiated window is
+    /// too small for the library, so that messages must be sent uncompressed.
     #[must_use]
     pub fn new(role: Role, negotiated: Negotiated) -> Option<Compressor> {
         let sent = negotiated.sent_by(role);
-        // A raw stream of the smallest window, 256 bytes, cannot be written.
+        // The library cannot write a raw stream with the smallest window, 256 bytes.
         let can_compress = sent.window_bits > 8;
         can_compress.then(|| Compressor {
             stream: Compress::new_with_window_bits(Compression::default(), false, sent.window_bits),
@@ -33,13 +34,14 @@ impl Compressor {
         })
     }
 
-    /// Whether the compressor belongs to one connection.
+    /// Returns whether the compressor uses context takeover and therefore belongs to one
+    /// connection.
     #[must_use]
     pub fn takes_over(&self) -> bool {
         self.takes_over
     }
 
-    /// Appends a compressed text message as one frame. Fails if the compressor is broken.
+    /// Appends a text message as one compressed frame. Fails if the compressor is broken.
     pub fn write_text(
         &mut self,
         out: &mut Vec<u8>,
@@ -49,7 +51,7 @@ impl Compressor {
         self.write(out, Opcode::Text, mask, payload.as_bytes())
     }
 
-    /// Appends a compressed binary message as one frame. Fails if the compressor is broken.
+    /// Appends a binary message as one compressed frame. Fails if the compressor is broken.
     pub fn write_binary(
         &mut self,
         out: &mut Vec<u8>,
@@ -67,8 +69,8 @@ impl Compressor {
         payload: &[u8],
     ) -> Result<(), FrameError> {
         if payload.is_empty() {
-            // The stream writes nothing when it is flushed twice. This is the header of an empty
-            // block, which the receiver completes.
+            // The second of two flushes writes nothing. This byte is the header of an empty block,
+            // which the receiver completes.
             write_compressed(out, opcode, mask, &[0]);
             return Ok(());
         }

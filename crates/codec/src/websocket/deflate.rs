@@ -1,4 +1,4 @@
-//! Negotiates permessage-deflate (RFC 7692, section 7.1).
+//! Negotiation of permessage-deflate (RFC 7692, section 7.1).
 
 use super::Role;
 use super::extension::{self, Extension, Parameter};
@@ -6,15 +6,16 @@ use super::extension::{self, Extension, Parameter};
 pub(super) const NAME: &str = "permessage-deflate";
 const DEFAULT_BITS: u8 = 15;
 
-/// What a client offers.
+/// The compression that a client offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Offer {
     /// No compression.
     #[default]
     Off,
-    /// Compression of each message on its own, so that an idle connection needs no memory for it.
+    /// Compression of each message independently, so that an idle connection needs no memory for
+    /// compression.
     NoContext,
-    /// What browsers offer: later messages may refer to earlier ones.
+    /// Compression as browsers offer it: messages may refer to earlier messages.
     Full,
 }
 
@@ -39,12 +40,12 @@ pub struct Negotiated {
     server: SentDeflate,
 }
 
-/// How one end compresses what it sends.
+/// How one end compresses the messages that it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SentDeflate {
     /// Whether a message may refer to earlier messages.
     pub(super) takes_over: bool,
-    /// Logarithm of the window's size, 8 to 15.
+    /// Base-2 logarithm of the window size, 8 to 15.
     pub(super) window_bits: u8,
 }
 
@@ -70,7 +71,7 @@ impl Negotiated {
         }
     }
 
-    /// Reads the parameters that the server accepted. `None` means that one of them is wrong.
+    /// Parses the parameters that the server accepted. Returns `None` if one of them is invalid.
     pub(super) fn from_response(offer: Offer, accepted: Extension<'_>) -> Option<Negotiated> {
         let parameters = Parameters::parse(accepted)?;
         let answers_offer = match offer {
@@ -80,7 +81,7 @@ impl Negotiated {
         };
         let client_bits = match parameters.client_bits {
             None => DEFAULT_BITS,
-            // The server may only limit the window if the client offers that.
+            // The server may limit the window only if the client offered that.
             Some(bits) if offer == Offer::Full => bits?,
             Some(_) => return None,
         };
@@ -101,18 +102,18 @@ impl Negotiated {
     }
 }
 
-/// The parameters of an offer or its answer.
+/// Parameters of an offer or a response.
 #[derive(Debug, Default)]
 struct Parameters {
     client_no_context: bool,
     server_no_context: bool,
-    /// The inner value is `None` if the parameter has no value.
+    /// Number of window bits. The inner value is `None` if the parameter has no value.
     client_bits: Option<Option<u8>>,
     server_bits: Option<Option<u8>>,
 }
 
 impl Parameters {
-    /// Fails if a parameter is unknown, repeated or has an invalid value.
+    /// Parses the parameters. Returns `None` if one is unknown, repeated or has an invalid value.
     fn parse(extension: Extension<'_>) -> Option<Parameters> {
         let mut parsed = Parameters::default();
         for Parameter { name, value } in extension.parameters() {
@@ -135,7 +136,7 @@ impl Parameters {
     }
 }
 
-/// Reads an optional number of bits. `None` means that the value is invalid.
+/// Parses an optional number of bits. Returns `None` if the value is invalid.
 fn bits(value: Option<&str>) -> Option<Option<u8>> {
     match value {
         None => Some(None),
@@ -143,17 +144,17 @@ fn bits(value: Option<&str>) -> Option<Option<u8>> {
     }
 }
 
-/// A server's answer to an offer of permessage-deflate.
+/// A server's response to an offer of permessage-deflate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acceptance {
-    /// The agreed parameters.
+    /// Parameters that client and server agreed on.
     pub negotiated: Negotiated,
-    /// The value of `Sec-WebSocket-Extensions` in the response.
+    /// Value of `Sec-WebSocket-Extensions` in the response.
     pub header: String,
 }
 
-/// Accepts the first offer of permessage-deflate that is possible, as a server. `None` means that
-/// `offers`, a value of `Sec-WebSocket-Extensions`, contains none.
+/// Accepts, as a server, the first acceptable offer of permessage-deflate in `offers`, a value of
+/// `Sec-WebSocket-Extensions`. Returns `None` if there is none.
 #[must_use]
 pub fn accept_offer(offers: &str) -> Option<Acceptance> {
     extension::parse(offers)
@@ -177,7 +178,7 @@ fn accept(offer: Extension<'_>) -> Option<Acceptance> {
         negotiated.server.takes_over = false;
     }
     if let Some(bits) = parameters.server_bits {
-        // A raw stream of the smallest window cannot be written.
+        // The library cannot write a raw stream with the smallest window.
         let bits = bits.filter(|bits| *bits > 8)?;
         header.push_str(&format!("; server_max_window_bits={bits}"));
         negotiated.server.window_bits = bits;

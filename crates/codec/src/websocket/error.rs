@@ -1,9 +1,9 @@
-//! Violations of RFC 6455 and RFC 7692.
+//! Protocol violations of RFC 6455 and RFC 7692.
 
-/// A frame or message that ends the connection.
+/// Why a frame or message is invalid. Each violation ends the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FrameError {
-    /// A reserved bit is set that no extension defines for this frame.
+    /// A reserved bit is set, and no extension defines it for this frame.
     ReservedBits,
     /// The opcode is reserved.
     ReservedOpcode,
@@ -21,24 +21,24 @@ pub enum FrameError {
     LengthTopBit,
     /// A continuation frame does not follow a fragment.
     UnexpectedContinuation,
-    /// A message starts before the last one is complete.
+    /// A message starts before the previous message is complete.
     InterruptedMessage,
-    /// A text message is not UTF-8.
+    /// A text message is not valid UTF-8.
     Utf8,
-    /// A close frame has a code that must not be sent.
+    /// A close frame contains a code that must not be sent.
     CloseCode,
     /// The payload of a close frame has one byte.
     ClosePayload,
-    /// The reason in a close frame is not UTF-8.
+    /// The reason in a close frame is not valid UTF-8.
     CloseReason,
-    /// A compressed message cannot be inflated.
+    /// A compressed message cannot be decompressed.
     Deflate,
     /// A message is longer than the limit.
     MessageTooLarge,
 }
 
 impl FrameError {
-    /// Returns the code of the close frame that answers the violation.
+    /// Returns the close code to send in response to the violation.
     #[must_use]
     pub fn close_code(&self) -> u16 {
         match self {

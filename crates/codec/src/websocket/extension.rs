@@ -14,7 +14,7 @@ pub(super) struct Parameter<'a> {
     pub(super) value: Option<&'a str>,
 }
 
-/// Splits a value at its commas. No extension that is registered has commas within quotes.
+/// Splits a value at its commas. No registered extension uses commas in quotes.
 pub(super) fn parse(value: &str) -> impl Iterator<Item = Extension<'_>> {
     let elements = value.split(',').map(str::trim);
     elements

@@ -52,8 +52,8 @@ pub(super) struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// Parses the header at the start of `bytes`, and checks what it alone decides. `None` means
-    /// that it is incomplete.
+    /// Parses the header at the start of `bytes`, and performs all checks that need only the
+    /// header. Returns `None` if the header is incomplete.
     #[inline]
     pub(super) fn parse(
         bytes: &[u8],
@@ -117,7 +117,7 @@ impl FrameHeader {
     }
 }
 
-/// Masks or unmasks bytes. The first one has the first byte of the mask.
+/// Masks or unmasks bytes. The first byte of `bytes` uses the first byte of the mask.
 #[inline]
 pub(super) fn apply_mask(bytes: &mut [u8], mask: [u8; 4]) {
     let [a, b, c, d] = mask;

@@ -19,7 +19,7 @@ pub fn request_key(random: [u8; 16]) -> [u8; 24] {
     key
 }
 
-/// Returns the value of `Sec-WebSocket-Accept` that answers a key.
+/// Returns the value of `Sec-WebSocket-Accept` for a key.
 #[must_use]
 pub fn accept_key(key: &[u8]) -> [u8; 28] {
     let digest = Sha1::new().chain_update(key).chain_update(GUID).finalize();
@@ -29,23 +29,23 @@ pub fn accept_key(key: &[u8]) -> [u8; 28] {
     accept
 }
 
-/// What the client's request offers.
+/// The offer in the client's upgrade request.
 #[derive(Debug, Clone, Copy)]
 pub struct UpgradeOffer<'a> {
     /// The value of `Sec-WebSocket-Key`.
     pub key: &'a [u8],
-    /// The subprotocols, in the order of preference.
+    /// Subprotocols in order of preference.
     pub subprotocols: &'a [String],
-    /// The compression.
+    /// Offered compression.
     pub deflate: Offer,
 }
 
-/// What the server accepted.
+/// What the server accepted in its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upgraded {
-    /// The subprotocol. `None` if the server chose none, also if some were offered.
+    /// Accepted subprotocol. `None` if the server chose none, even if some were offered.
     pub subprotocol: Option<String>,
-    /// The compression. `None` if it was not offered or not accepted.
+    /// Accepted compression. `None` if it was not offered or not accepted.
     pub deflate: Option<Negotiated>,
 }
 
@@ -58,18 +58,18 @@ pub enum UpgradeError {
     Upgrade,
     /// `Connection` does not contain `upgrade`.
     Connection,
-    /// `Sec-WebSocket-Accept` is absent, or does not answer the key.
+    /// `Sec-WebSocket-Accept` is missing or does not match the key.
     AcceptKey,
-    /// The server chose a subprotocol that was not offered, or several.
+    /// The server chose a subprotocol that was not offered, or more than one.
     Subprotocol(String),
-    /// The server uses an extension that was not offered, or several.
+    /// The server uses an extension that was not offered, or more than one.
     Extension(String),
-    /// The server accepted permessage-deflate with parameters that do not answer the offer.
+    /// The server accepted permessage-deflate with parameters that do not fit the offer.
     ExtensionParameters(String),
 }
 
 impl UpgradeError {
-    /// Returns the stable name of the refusal.
+    /// Returns the stable name of the error.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl UpgradeError {
     }
 }
 
-/// Checks the response to an upgrade request. Names in `headers` are in lower case, as in
+/// Checks the response to an upgrade request. The names in `headers` must be in lower case, as in
 /// [`crate::Response`].
 pub fn check_response(
     status: u16,

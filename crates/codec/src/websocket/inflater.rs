@@ -1,25 +1,25 @@
-//! Inflates messages (RFC 7692, section 7.2.2).
+//! Decompression of messages (RFC 7692, section 7.2.2).
 
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::FrameError;
 use super::deflate::SentDeflate;
 
-/// The end of a compressed message, which its sender removes: the rest of an empty block.
+/// The end of a compressed message, which the sender removes: the rest of an empty block.
 pub(super) const TAIL: &[u8] = &[0, 0, 0xff, 0xff];
-/// An empty final block, which ends the stream if and only if the message ends with a block.
+/// An empty final block. The stream ends here exactly if the message ends with a complete block.
 const END: &[u8] = &[1, 0, 0, 0xff, 0xff];
-/// Maximum number of final blocks in a message. Each one costs a new stream.
+/// Maximum number of final blocks in a message. Each final block requires a new stream.
 const MAX_FINAL_BLOCKS: u32 = 16;
 const MAX_WINDOW: usize = 1 << 15;
-/// Minimum room for output, in bytes.
+/// Minimum free space in the output buffer, in bytes.
 const MIN_ROOM: usize = 256;
 
-/// Inflates the messages of one connection. Between messages it keeps at most the window, and
+/// Decompresses the messages of one connection. Between messages, it keeps at most the window, and
 /// nothing without context takeover.
 #[derive(Debug)]
 pub(super) struct Inflater {
-    /// Last bytes of earlier messages. `None` without context takeover.
+    /// The last bytes of earlier messages. `None` without context takeover.
     history: Option<Vec<u8>>,
     window: usize,
 }
@@ -37,15 +37,15 @@ impl Inflater {
         self.history.as_ref().map_or(0, Vec::capacity)
     }
 
-    /// Inflates a message into an empty buffer. Stops at `limit` bytes.
+    /// Decompresses a message into an empty buffer. Stops at `limit` bytes.
     pub(super) fn inflate(
         &mut self,
         compressed: &[u8],
         output: &mut Vec<u8>,
         limit: usize,
     ) -> Result<(), FrameError> {
-        // The largest window, since some senders use 512 bytes when 256 are agreed. Creating a stream
-        // costs 0.4 µs more than resetting a shared one.
+        // Use the largest window, because some senders use 512 bytes where 256 were agreed.
+        // Creating a stream takes 0.4 µs longer than resetting a shared one.
         let mut stream = Decompress::new_with_window_bits(false, 15);
         let history = self.history.as_deref().unwrap_or_default();
         set_window(&mut stream, history)?;
@@ -78,14 +78,14 @@ impl Inflater {
         history.drain(..excess);
         let length = history.len() + kept.len();
         if history.capacity() < length {
-            // At most the window, which is a power of two.
+            // At most the window size, which is a power of two.
             history.reserve_exact(length.next_power_of_two() - history.len());
         }
         history.extend_from_slice(kept);
     }
 }
 
-/// Adds the end of `bytes` to the window, which a stream refers to.
+/// Sets the window to the end of `bytes`, to which the stream may refer.
 fn set_window(stream: &mut Decompress, bytes: &[u8]) -> Result<(), FrameError> {
     if bytes.is_empty() {
         return Ok(());
@@ -95,7 +95,8 @@ fn set_window(stream: &mut Decompress, bytes: &[u8]) -> Result<(), FrameError> {
     set.map(|_| ()).map_err(|_| FrameError::Deflate)
 }
 
-/// Inflates bytes until they are used up, or until a final block ends. Returns whether one did.
+/// Decompresses bytes until the input is consumed or a final block ends. Returns whether a final
+/// block ended.
 fn inflate_part(
     stream: &mut Decompress,
     part: &mut &[u8],
@@ -105,7 +106,7 @@ fn inflate_part(
     loop {
         if output.len() == output.capacity() {
             let wanted = output.len().max(2 * part.len()).max(MIN_ROOM);
-            // One byte more than allowed shows that the message is too large.
+            // One byte more than allowed is enough to detect that the message is too large.
             output.reserve_exact(wanted.min((limit - output.len()).saturating_add(1)));
         }
         let before = stream.total_in();

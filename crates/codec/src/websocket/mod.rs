@@ -3,7 +3,8 @@
 //!
 //! A [`Reader`] receives the bytes of a connection in parts of any length, and returns [`Event`]s.
 //! The functions `write_text` to `write_close` append frames to the caller's buffer, and a
-//! [`Compressor`] appends compressed messages. Answering pings and closing are left to the caller.
+//! [`Compressor`] appends compressed messages. The caller must answer pings and close the
+//! connection.
 
 mod compressor;
 mod deflate;
@@ -21,12 +22,12 @@ pub use error::FrameError;
 pub use reader::Reader;
 pub use writer::{write_binary, write_close, write_ping, write_pong, write_text};
 
-/// Which end of the connection this is.
+/// The client's or the server's end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Masks its frames, and receives frames without masks.
+    /// Sends masked frames, and receives unmasked frames.
     Client,
-    /// Receives masked frames, and sends frames without masks.
+    /// Sends unmasked frames, and receives masked frames.
     Server,
 }
 
@@ -37,24 +38,25 @@ pub enum Event<'a> {
     Text(&'a str),
     /// A binary message.
     Binary(&'a [u8]),
-    /// A ping, which the caller answers with a pong of equal payload.
+    /// A ping. The caller must answer with a pong that has the same payload.
     Ping(&'a [u8]),
     /// A pong.
     Pong(&'a [u8]),
-    /// The peer closes the connection. `None` means that it gives no code, which counts as 1005.
+    /// The peer closes the connection. `None` means that the frame contains no code, which counts
+    /// as 1005.
     Close(Option<Close<'a>>),
 }
 
 /// The payload of a close frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Close<'a> {
-    /// The code: 1000 is a normal closure.
+    /// Close code. 1000 is a normal closure.
     pub code: u16,
-    /// The reason, at most 123 bytes. Empty if the peer gives none.
+    /// Reason, at most 123 bytes. Empty if the peer gives none.
     pub reason: &'a str,
 }
 
-/// Whether a close frame may contain the code.
+/// Returns whether a close frame may contain this code.
 #[must_use]
 pub fn is_close_code(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
@@ -63,7 +65,7 @@ pub fn is_close_code(code: u16) -> bool {
 /// Limits of a [`Reader`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum length of a message in bytes, after inflating.
+    /// Maximum length of a message in bytes, after decompression.
     pub message: usize,
 }
 

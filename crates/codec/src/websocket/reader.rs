@@ -1,37 +1,37 @@
-//! Reads messages and control frames, however the bytes are split.
+//! Reader for messages and control frames. The bytes may arrive in parts of any length.
 
 use super::frame::{FrameHeader, MAX_HEADER, Opcode, apply_mask};
 use super::inflater::Inflater;
 use super::{Close, Event, FrameError, Limits, Negotiated, Role, is_close_code};
 
-/// Reads the events of one connection. It keeps bytes only of incomplete frames and messages.
+/// Reads the events of one connection. Stores only the bytes of incomplete frames and messages.
 #[derive(Debug)]
 pub struct Reader {
     role: Role,
     /// Whether a close frame or a violation ended the stream.
     has_ended: bool,
     limit: usize,
-    /// The beginning of an incomplete header.
+    /// Beginning of an incomplete frame header.
     header: [u8; MAX_HEADER],
     header_len: u8,
     frame: Option<FrameState>,
     message: Option<MessageState>,
-    /// Parts of the message in progress, or the message that the last event contains.
+    /// Parts of the incomplete message, or the message in the last returned event.
     buffer: Vec<u8>,
     /// Length of the valid UTF-8 at the start of `buffer`.
     checked: usize,
-    /// The beginning of a control frame, or the one that the last event contains.
+    /// Beginning of an incomplete control frame, or the control frame in the last returned event.
     control: Vec<u8>,
     inflater: Option<Box<Inflater>>,
 }
 
-/// A frame of which the header has been read.
+/// A frame whose header has been read.
 #[derive(Debug, Clone, Copy)]
 struct FrameState {
     opcode: Opcode,
     is_final: bool,
     mask: Option<[u8; 4]>,
-    /// Length of the payload that has not been read.
+    /// Number of payload bytes that have not been read.
     rest: usize,
 }
 
@@ -41,21 +41,21 @@ struct MessageState {
     is_compressed: bool,
 }
 
-/// A complete message or control frame, and where its payload is.
+/// A complete message or control frame, with the location of its payload.
 enum Complete<'b> {
     Message(MessageState, Payload<'b>),
     Control(Opcode, Payload<'b>),
 }
 
 enum Payload<'b> {
-    /// In the input.
+    /// The payload is in the input.
     Input(&'b [u8]),
-    /// In the reader's buffer for messages or control frames.
+    /// The payload is in the reader's buffer for messages or control frames.
     Kept,
 }
 
 impl Reader {
-    /// Creates the reader of a connection without compression.
+    /// Creates a reader for a connection without compression.
     #[must_use]
     pub fn new(role: Role, limits: Limits) -> Reader {
         Reader {
@@ -73,7 +73,7 @@ impl Reader {
         }
     }
 
-    /// Accepts compressed messages.
+    /// Enables compressed messages with the negotiated parameters.
     #[must_use]
     pub fn with_deflate(mut self, negotiated: Negotiated) -> Reader {
         let sent = negotiated.received_by(self.role);
@@ -81,11 +81,11 @@ impl Reader {
         self
     }
 
-    /// Reads the next event and advances `input`. `None` means that `input` is used up.
+    /// Reads the next event and advances `input`. Returns `None` when `input` is consumed.
     ///
-    /// A whole frame without mask, fragments and compression is borrowed from `input`. The caller
-    /// must read until `None`, which frees the memory of the last event. After a close frame or an
-    /// error, further input is discarded.
+    /// A complete frame without mask, fragments and compression is borrowed from `input`. The
+    /// caller must read until `None`, which frees the memory of the last event. After a close frame
+    /// or an error, further input is discarded.
     pub fn read<'r, 'i: 'r>(
         &'r mut self,
         input: &mut &'i [u8],
@@ -110,7 +110,7 @@ impl Reader {
         }
     }
 
-    /// Whether a frame or a message is incomplete.
+    /// Returns whether a frame or a message is incomplete.
     #[must_use]
     pub fn is_mid_message(&self) -> bool {
         self.header_len > 0 || self.frame.is_some() || self.message.is_some()
@@ -134,14 +134,14 @@ impl Reader {
         }
     }
 
-    /// Frees everything after the end of the stream.
+    /// Frees all buffers after the end of the stream.
     fn discard(&mut self) {
         (self.header_len, self.frame, self.message) = (0, None, None);
         (self.buffer, self.control) = (Vec::new(), Vec::new());
         self.inflater = None;
     }
 
-    /// Frees the buffers that are empty.
+    /// Frees empty buffers.
     fn release(&mut self) {
         if self.buffer.is_empty() {
             self.buffer = Vec::new();
@@ -195,7 +195,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Checks a header against the message in progress.
+    /// Checks a frame header against the current message.
     #[inline]
     fn begin(&mut self, header: FrameHeader) -> Result<FrameState, FrameError> {
         match (header.opcode, self.message) {
@@ -215,7 +215,7 @@ impl Reader {
         if !header.opcode.is_control() {
             let is_compressed = self.message.is_some_and(|message| message.is_compressed);
             let limit = if is_compressed {
-                // Codes of nine bits are the least efficient ones for incompressible bytes.
+                // Codes of nine bits are the least efficient codes for incompressible bytes.
                 self.limit.saturating_add(self.limit / 8 + 64)
             } else {
                 self.limit
@@ -274,8 +274,8 @@ impl Reader {
         Ok(None)
     }
 
-    /// Checks the new bytes of an incomplete text message, so that it fails early. A compressed
-    /// message is checked when it is complete.
+    /// Checks the new bytes of an incomplete text message, so that invalid text fails early. A
+    /// compressed message is checked when it is complete.
     fn check_text(&mut self) -> Result<(), FrameError> {
         let is_text =
             |message: &MessageState| message.opcode == Opcode::Text && !message.is_compressed;
@@ -327,7 +327,7 @@ impl Reader {
     }
 }
 
-/// Takes a whole payload without mask from `input`.
+/// Takes a complete unmasked payload from `input`.
 #[inline]
 fn take_whole<'b>(frame: FrameState, input: &mut &'b [u8]) -> Option<&'b [u8]> {
     if frame.mask.is_some() {
@@ -338,7 +338,8 @@ fn take_whole<'b>(frame: FrameState, input: &mut &'b [u8]) -> Option<&'b [u8]> {
     Some(payload)
 }
 
-/// Moves a part of a payload to `kept`, and returns the incomplete rest of the frame.
+/// Moves a part of a payload to `kept`, and returns the frame with the rest of the payload still to
+/// read.
 #[inline]
 fn take_part(mut frame: FrameState, input: &mut &[u8], kept: &mut Vec<u8>) -> Option<FrameState> {
     let (part, rest) = input.split_at(frame.rest.min(input.len()));

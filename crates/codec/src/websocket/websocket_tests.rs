@@ -1,4 +1,4 @@
-//! Tests of frames, messages and handshakes, with frames written by hand.
+//! Tests of frames, messages and handshakes, with handwritten frames.
 
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn limits(message: usize) -> Limits {
     Limits { message }
 }
 
-/// Reads bytes in parts of `piece`, and returns the events and the violation as texts.
+/// Reads bytes in parts of `piece` bytes, and returns the events and the violation as texts.
 fn events(mut reader: Reader, bytes: &[u8], piece: usize) -> Vec<String> {
     let mut events = Vec::new();
     for part in bytes.chunks(piece) {
@@ -34,7 +34,7 @@ fn events(mut reader: Reader, bytes: &[u8], piece: usize) -> Vec<String> {
     events
 }
 
-/// Reads bytes split in every way of equal parts. All results are equal.
+/// Reads the bytes in equal parts of every possible length, and checks that all results are equal.
 fn every_split(reader: impl Fn() -> Reader, bytes: &[u8]) -> Vec<String> {
     let whole = events(reader(), bytes, bytes.len().max(1));
     for piece in 1..bytes.len() {
@@ -322,7 +322,7 @@ fn faults_of_compressed_messages_are_named() {
         (frame(0xc1, &[0, 1, 0, 0, 0, 7]), "deflate"),
         // Endless final blocks.
         (frame(0xc1, &[3, 0].repeat(40)), "deflate"),
-        // RSV1 on other frames than the first one of a message.
+        // RSV1 on frames other than the first frame of a message.
         (frame(0xc9, b""), "reserved_bits"),
         (
             [frame(0x41, &[0xf2]), frame(0xc0, &[0])].concat(),
@@ -445,8 +445,7 @@ fn small_windows_are_accepted_from_servers_that_limit_them() {
 
 const KEY: &[u8] = b"dGhlIHNhbXBsZSBub25jZQ==";
 
-/// Checks a response with these headers instead of, or in addition to, the right ones. An empty
-/// value removes a header.
+/// Checks a response with changed headers. An empty value removes a header.
 fn response(changes: &[(&str, &str)], deflate: Offer) -> Result<Upgraded, UpgradeError> {
     let right = [
         ("upgrade", "websocket"),

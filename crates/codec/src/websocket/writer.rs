@@ -3,7 +3,8 @@
 use super::frame::{FIN, MASKED, MAX_CONTROL, Opcode, RSV1, apply_mask};
 use super::{Close, FrameError, is_close_code};
 
-/// Appends a text message as one frame. A client passes a fresh random `mask`, a server `None`.
+/// Appends a text message as one frame. A client must pass a new random `mask`, and a server must
+/// pass `None`.
 pub fn write_text(out: &mut Vec<u8>, mask: Option<[u8; 4]>, payload: &str) {
     write_frame(out, FIN | Opcode::Text as u8, mask, payload.as_bytes());
 }
@@ -22,7 +23,8 @@ pub fn write_ping(
     write_control(out, Opcode::Ping, mask, payload)
 }
 
-/// Appends a pong. Fails if the payload is longer than 125 bytes, which no payload of a ping is.
+/// Appends a pong. Fails if the payload is longer than 125 bytes, which the payload of a received
+/// ping never is.
 pub fn write_pong(
     out: &mut Vec<u8>,
     mask: Option<[u8; 4]>,
@@ -31,8 +33,8 @@ pub fn write_pong(
     write_control(out, Opcode::Pong, mask, payload)
 }
 
-/// Appends a close frame. `None` means without a code. Fails if the code must not be sent, or if
-/// the reason is longer than 123 bytes.
+/// Appends a close frame. `None` omits the code. Fails if the code must not be sent, or if the
+/// reason is longer than 123 bytes.
 pub fn write_close(
     out: &mut Vec<u8>,
     mask: Option<[u8; 4]>,
@@ -61,7 +63,7 @@ fn write_control(
     Ok(())
 }
 
-/// Appends a message of which `payload` is the compressed form.
+/// Appends a message whose compressed form is `payload`.
 pub(super) fn write_compressed(
     out: &mut Vec<u8>,
     opcode: Opcode,

@@ -1,4 +1,4 @@
-//! HTTP/2 against an independent implementation, over pipes in memory.
+//! HTTP/2 tests against an independent implementation, with pipes in memory.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -10,7 +10,7 @@ use codec::h2::{
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-/// One exchange: what the client sends, and what the server answers.
+/// One exchange: the client's request and the server's response.
 #[derive(Debug, Clone)]
 struct Exchange {
     path: String,
@@ -23,7 +23,7 @@ struct Exchange {
     trailers: Vec<(String, String)>,
 }
 
-/// Settings of both sides, and how the bytes are split.
+/// Settings of both sides, and the lengths of reads.
 #[derive(Debug, Clone)]
 struct Setup {
     window: u32,
@@ -63,7 +63,7 @@ fn add_all(map: &mut http::HeaderMap, fields: &[(String, String)]) {
     }
 }
 
-/// Answers the exchanges, and checks each request.
+/// Responds to the exchanges, and checks each request.
 async fn serve(io: DuplexStream, setup: Setup, exchanges: Rc<Vec<Exchange>>) {
     let mut connection = h2::server::Builder::new()
         .initial_window_size(setup.server_window)
@@ -142,7 +142,7 @@ struct Client {
     post: HeadTemplate,
     exchanges: Rc<Vec<Exchange>>,
     answers: Vec<Answer>,
-    /// Numbers of exchanges by slot.
+    /// Index of the exchange in each slot.
     slots: Vec<usize>,
     sent: usize,
 }
@@ -259,7 +259,7 @@ impl Client {
         self.answers.iter().all(|answer| answer.outcome.is_some())
     }
 
-    /// Sends all requests and receives all responses. Reads have the given lengths.
+    /// Sends all requests and receives all responses. Each read has one of the given lengths.
     async fn run(&mut self, io: DuplexStream, reads: &[usize]) {
         let (mut reader, mut writer) = tokio::io::split(io);
         let mut lengths = reads.iter().cycle();
@@ -445,12 +445,12 @@ fn single_bytes_give_the_same_result() {
     );
 }
 
-/// What a faulty server does with each request, in order.
+/// How a faulty server treats each request, in order.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     Answer,
     Reset(h2::Reason),
-    /// Ends the connection gracefully. The request is still answered.
+    /// Ends the connection gracefully after responding to the request.
     GoAway,
     /// Ends the connection with an error.
     Abort(h2::Reason),
@@ -513,7 +513,7 @@ fn outcomes_of(faults: &[Fault]) -> Vec<Outcome> {
 }
 
 impl Client {
-    /// Sends one request after another until all have ended or the connection has.
+    /// Sends one request after another until all have ended or the connection has closed.
     async fn run_until_closed(&mut self, mut io: DuplexStream) {
         let mut buffer = vec![0; 4096];
         while !self.is_done() && !self.connection.is_closed() {

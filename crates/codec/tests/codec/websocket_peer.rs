@@ -51,7 +51,7 @@ impl From<Message> for Item {
     }
 }
 
-/// A connection that has received some bytes, and then no more.
+/// A connection that contains some bytes and then ends.
 #[derive(Default)]
 struct Pipe {
     received: io::Cursor<Vec<u8>>,
@@ -107,12 +107,12 @@ fn item() -> impl Strategy<Value = Item> {
 }
 
 fn close() -> impl Strategy<Value = Item> {
-    // The peer takes 1014 for reserved.
+    // The peer treats 1014 as reserved.
     let code = prop_oneof![1000..1004_u16, 1007..1014_u16, 3000..5000_u16];
     prop::option::of((code, "[a-z\u{e4}]{0,60}")).prop_map(Item::Close)
 }
 
-/// The frames of an item. Messages are split into fragments with pings between them.
+/// Returns the frames of an item. Messages are split into fragments, with pings between them.
 fn frames(item: &Item, fragments: usize) -> Vec<Message> {
     let (kind, bytes) = match item {
         Item::Text(text) => (Data::Text, text.as_bytes()),

@@ -1,4 +1,4 @@
-//! Streams and connections that end before the response: resets, GOAWAY, cancellation, loss.
+//! Streams and connections that end before the response: resets, GOAWAY, cancellation and loss.
 
 use super::*;
 
@@ -82,7 +82,7 @@ fn cancelled_stream_is_reset_and_its_frames_are_ignored() {
     assert_eq!(client.sent_code(0x3), Some(ErrorCode::CANCEL));
     let resets = &client.connection.counters().resets_sent.0;
     assert_eq!(resets, &[(ErrorCode::CANCEL.into(), 1)]);
-    // The block inserts a field, which the next response uses.
+    // The block inserts a field into the table, and the next response refers to it.
     let late = [
         headers(1, 0, &[0x88, 0x40, 1, b'a', 1, b'b']),
         frame(0, END_STREAM, 1, b"late"),

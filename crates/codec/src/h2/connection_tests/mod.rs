@@ -1,4 +1,4 @@
-//! Unit tests of the connection against frames written by hand.
+//! Unit tests of the connection with handwritten frames.
 
 mod endings;
 mod requests;
@@ -17,7 +17,7 @@ use super::{
 
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
-/// `:status: 200` of the static table.
+/// `:status: 200`, from the static table.
 const OK: &[u8] = &[0x88];
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -40,7 +40,7 @@ fn headers(stream: u32, flags: u8, block: &[u8]) -> Vec<u8> {
     frame(0x1, flags | END_HEADERS, stream, block)
 }
 
-/// A literal field without indexing and without Huffman code.
+/// Encodes a literal field without indexing and without Huffman coding.
 fn literal(name: &str, value: &str) -> Vec<u8> {
     let (name, value) = (name.as_bytes(), value.as_bytes());
     [&[0, name.len() as u8], name, &[value.len() as u8], value].concat()
@@ -73,7 +73,7 @@ struct Sent {
     payload: Vec<u8>,
 }
 
-/// A client whose server is written by hand.
+/// A client connection whose server frames are handwritten.
 struct Client {
     connection: Connection,
     template: HeadTemplate,
@@ -81,7 +81,7 @@ struct Client {
 }
 
 impl Client {
-    /// A client that has received these SETTINGS and written its preface.
+    /// Returns a client that has received these settings and written its preface.
     fn connected(entries: &[(u16, u32)]) -> Client {
         let mut client = Client::new(&Config::default());
         assert_eq!(client.receive(&settings(entries)), ["settings"]);

@@ -1,4 +1,4 @@
-//! Requests: the preface, stream limits, heads and their writes.
+//! Sending requests: the preface, stream limits, heads, and write notifications.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Responses: events, malformed heads and bodies, and frames that arrive late.
+//! Receiving responses: events, malformed heads and bodies, and late frames.
 
 use std::rc::Rc;
 

@@ -1,8 +1,8 @@
-//! Violations of a hostile server, which end the connection.
+//! Protocol violations by a hostile server, which end the connection.
 
 use super::*;
 
-/// Passes bytes after SETTINGS and one request, and expects the violation of a hostile server.
+/// Passes the bytes after SETTINGS and one request, and expects the violation.
 fn expect_violations<const N: usize>(cases: [(Vec<u8>, ConnectionError); N]) {
     for (bytes, error) in cases {
         let mut client = Client::connected(&[]);

@@ -1,4 +1,4 @@
-//! Flow control: uploads wait for windows, and received data is returned to them.
+//! Flow control: uploads wait for window space, and windows grow after data was received.
 
 use super::*;
 

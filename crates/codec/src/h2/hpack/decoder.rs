@@ -1,25 +1,26 @@
-//! Decodes header blocks.
+//! Decoder for header blocks.
 
 use super::{
     FIELD_OVERHEAD, HpackError, TABLE_SIZE, huffman, integer, static_table::STATIC, table::Table,
 };
 use crate::h2::fields::Fields;
 
-/// Limits of a decoded header list.
+/// Limits for a decoded header list.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Maximum size of the list, with 32 bytes per field in addition to its name and value.
+    /// Maximum size of the list in bytes. Each field counts with its name, its value and 32 bytes
+    /// more.
     pub list: usize,
 }
 
-/// Decoder of the header blocks of one connection.
+/// Decodes the header blocks of one connection.
 #[derive(Debug)]
 pub struct Decoder {
     table: Table,
     scratch: Vec<u8>,
-    /// Whether the last block named an entry of the dynamic table, or changed the table's size.
+    /// Whether the last block used an entry of the dynamic table, or changed the table's size.
     depends_on_table: bool,
-    /// Positions of the fields that the last block inserted.
+    /// Indices of the fields that the last block inserted into the table.
     inserted: Vec<u32>,
 }
 
@@ -35,29 +36,29 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Returns a number that changes with the dynamic table. A block that leaves it unchanged has
-    /// the same fields whenever the number is the same.
+    /// Returns the revision of the dynamic table. A block that leaves the table unchanged always
+    /// decodes to the same fields at the same revision.
     #[inline]
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.table.revision()
     }
 
-    /// Whether the fields of the last block depend on its bytes only.
+    /// Returns whether the fields of the last block depend only on its bytes.
     #[must_use]
     pub fn is_self_contained(&self) -> bool {
         !self.depends_on_table
     }
 
-    /// Returns the positions of the fields that the last block inserted into the table.
+    /// Returns the indices of the fields that the last block inserted into the table.
     #[must_use]
     pub fn inserted(&self) -> &[u32] {
         &self.inserted
     }
 
-    /// Inserts fields of a block again, as if it had been decoded this number of times.
+    /// Inserts fields of a block again, as if the block had been decoded `times` more times.
     pub fn insert_again(&mut self, fields: &Fields, positions: &[u32], times: u64) {
-        // Every entry needs the overhead, so more repetitions leave the table as it is.
+        // Each entry has this overhead, so more repetitions would leave the table unchanged.
         let most = TABLE_SIZE / (FIELD_OVERHEAD * positions.len().max(1)) + 1;
         for _ in 0..times.min(most as u64) {
             let mut positions = positions.iter().peekable();
@@ -74,10 +75,10 @@ impl Decoder {
         self.table.size()
     }
 
-    /// Replaces `fields` by the fields of a block.
+    /// Decodes a block and replaces the contents of `fields`.
     ///
-    /// Sizes are checked while decoding, before anything is stored. After an error the table is
-    /// unusable, because it no longer matches the peer's.
+    /// Sizes are checked during decoding, before anything is stored. After an error, the table no
+    /// longer matches the peer's table and must not be used.
     pub fn decode(
         &mut self,
         mut block: &[u8],
@@ -108,7 +109,8 @@ impl Decoder {
                     self.table.resize(size);
                     continue;
                 }
-                // Without indexing (0000) and never indexed (0001) differ only for proxies.
+                // The representations "without indexing" (0000) and "never indexed" (0001) differ
+                // only for proxies.
                 0..0x20 => self.literal(&mut block, 4, false, &mut left, fields)?,
             }
             may_resize = false;

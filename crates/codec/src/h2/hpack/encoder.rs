@@ -1,4 +1,4 @@
-//! Encodes the header blocks of requests, whose fields are compiled once per plan step.
+//! Encoder for the header blocks of requests. Their fields are compiled once per plan step.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,14 +13,16 @@ const NOT_INDEXED: u8 = 0x00;
 /// Whether an encoder uses the dynamic table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Indexing {
-    /// The first use of a constant field inserts it; later uses are one or two bytes.
+    /// The first use of a constant field inserts it into the table. Later uses take one or two
+    /// bytes.
     #[default]
     Dynamic,
-    /// Nothing is inserted, so equal requests have equal header blocks.
+    /// Fields are never inserted, so equal requests have equal header blocks.
     Literal,
 }
 
-/// Numbers of the fields that encoders may insert, shared by all templates of a plan.
+/// Assigns numbers to the fields that encoders may insert. All templates of a plan share the
+/// numbers.
 #[derive(Debug, Default)]
 pub struct FieldNumbers {
     numbers: HashMap<FieldKey, u32>,
@@ -29,7 +31,7 @@ pub struct FieldNumbers {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct FieldKey {
     name: Box<[u8]>,
-    /// `None` stands for the name alone, with an empty value in the table.
+    /// `None` for an entry that consists of a name and an empty value.
     value: Option<Box<[u8]>>,
 }
 
@@ -48,9 +50,9 @@ impl FieldNumbers {
 #[derive(Debug)]
 pub(crate) struct CompiledField {
     kind: FieldKind,
-    /// Static index of the name. 0 if there is none.
+    /// Index of the name in the static table. 0 if the table does not contain it.
     name_index: usize,
-    /// The name as a string literal. Empty if the name has an index.
+    /// Name as a string literal. Empty if the name has an index.
     name: Vec<u8>,
     name_len: usize,
     is_cookie: bool,
@@ -58,18 +60,18 @@ pub(crate) struct CompiledField {
 
 #[derive(Debug)]
 enum FieldKind {
-    /// An entry of the static table.
+    /// An entry of the static table, by index.
     Static(usize),
-    /// A constant that is inserted at its first use. `size` is its size in the table.
+    /// A constant that its first use inserts. `size` is its size in the table.
     Constant {
         number: u32,
         size: usize,
         literal: Vec<u8>,
     },
-    /// A constant that must not be stored.
+    /// A constant that must never be inserted into a table.
     Secret { literal: Vec<u8> },
-    /// A value that the caller supplies for `hole` in each request. `number` is that of a name
-    /// without a static index.
+    /// A value that the caller supplies for `hole` in each request. `number` identifies a name that
+    /// is not in the static table.
     Hole {
         hole: u32,
         number: Option<u32>,
@@ -77,7 +79,7 @@ enum FieldKind {
     },
 }
 
-/// Cookies below this length are easily guessed, so they are never indexed.
+/// Shorter cookies are easy to guess, so they are never indexed.
 const SHORT_COOKIE: usize = 20;
 
 fn is_credential(name: &[u8]) -> bool {
@@ -115,7 +117,7 @@ impl CompiledField {
         CompiledField::new(name, kind)
     }
 
-    /// Returns the number of the hole. `None` means a constant.
+    /// Returns the number of the hole. `None` if the value is constant.
     pub(crate) fn hole_number(&self) -> Option<u32> {
         match self.kind {
             FieldKind::Hole { hole, .. } => Some(hole),
@@ -144,7 +146,7 @@ impl CompiledField {
     }
 }
 
-/// Encoder of the header blocks of one connection.
+/// Encodes the header blocks of one connection.
 #[derive(Debug)]
 pub struct Encoder {
     indexing: Indexing,
@@ -153,12 +155,13 @@ pub struct Encoder {
     /// Sizes of the entries, oldest first.
     sizes: VecDeque<usize>,
     inserted: u64,
-    /// By number of the field: the count of insertions up to and including its own. 0 means never.
+    /// Number of insertions up to and including that of the field, by field number. 0 if the field
+    /// was never inserted.
     positions: Vec<u64>,
     size_update: Option<SizeUpdate>,
 }
 
-/// Changes of the table's size since the last block.
+/// Changes of the table size since the last block.
 #[derive(Debug, Clone, Copy)]
 struct SizeUpdate {
     smallest: usize,
@@ -180,7 +183,7 @@ impl Encoder {
         }
     }
 
-    /// Applies SETTINGS_HEADER_TABLE_SIZE of the server. The next block announces a change.
+    /// Applies the server's SETTINGS_HEADER_TABLE_SIZE. The next block announces a change.
     pub fn limit_table(&mut self, size: usize) {
         let max = size.min(TABLE_SIZE);
         if max == self.max {
@@ -197,7 +200,7 @@ impl Encoder {
         self.evict(max);
     }
 
-    /// Starts a block by announcing changes of the table's size.
+    /// Starts a block, and announces changes of the table size.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         if let Some(SizeUpdate { smallest, last }) = self.size_update.take() {
             if smallest < last {
@@ -207,8 +210,8 @@ impl Encoder {
         }
     }
 
-    /// Appends a compiled field. `values` returns the values of holes. Returns the length of such a
-    /// value, and 0 for a constant.
+    /// Appends a compiled field. `values` returns the values of holes. Returns the length of the
+    /// hole's value, or 0 for a constant.
     #[inline]
     pub(crate) fn field<'a>(
         &mut self,
@@ -246,7 +249,7 @@ impl Encoder {
                     None => field.write_name(NOT_INDEXED, 4, out),
                     Some(number) => match self.index(*number) {
                         Some(index) => integer::encode(out, NOT_INDEXED, 4, index),
-                        // The entry serves for its name; the next value differs.
+                        // The entry is useful for its name. Later requests have another value.
                         None => {
                             let size = field.name_len + value.len() + FIELD_OVERHEAD;
                             self.write_name(field, *number, size, out);
@@ -260,7 +263,7 @@ impl Encoder {
         0
     }
 
-    /// Appends the start of a literal, which is inserted if it fits.
+    /// Appends the start of a literal, which is also inserted if it fits into the table.
     fn write_name(&mut self, field: &CompiledField, number: u32, size: usize, out: &mut Vec<u8>) {
         if self.insert(number, size) {
             field.write_name(INSERTED, 6, out);
@@ -269,7 +272,7 @@ impl Encoder {
         }
     }
 
-    /// Appends a field that was not compiled. Nothing is inserted.
+    /// Appends a field that was not compiled, without inserting it.
     pub(crate) fn literal(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
         let pattern = if is_secret(name, value) {
             NEVER_INDEXED
@@ -284,7 +287,7 @@ impl Encoder {
         write_string(value, out);
     }
 
-    /// Returns the index of an inserted field. `None` if it was never inserted, or evicted.
+    /// Returns the index of an inserted field. `None` if it was never inserted or has been evicted.
     #[inline]
     fn index(&self, number: u32) -> Option<usize> {
         let position = *self.positions.get(number as usize)?;
@@ -292,7 +295,7 @@ impl Encoder {
         (position > 0 && age < self.sizes.len()).then_some(STATIC_ENTRIES + 1 + age)
     }
 
-    /// Inserts a field of this size. Returns whether it fits.
+    /// Inserts a field of this size. Returns whether it fits into the table.
     fn insert(&mut self, number: u32, size: usize) -> bool {
         if self.indexing == Indexing::Literal || size > self.max {
             return false;
@@ -324,7 +327,7 @@ fn string_literal(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Appends a string literal, with Huffman code if that is shorter.
+/// Appends a string literal, with Huffman coding if that is shorter.
 fn write_string(bytes: &[u8], out: &mut Vec<u8>) {
     let coded = huffman::encoded_len(bytes);
     if coded < bytes.len() {

@@ -94,7 +94,7 @@ fn requests_of_appendix_c_are_decoded() {
     }
 }
 
-/// A table size update to 256, which the examples assume.
+/// A table size update to 256, which the examples require.
 const SIZE_256: &str = "3fe1 01";
 
 #[test]
@@ -320,7 +320,7 @@ fn random_field() -> impl Strategy<Value = RandomField> {
 }
 
 proptest! {
-    /// Blocks of one connection are decoded to their fields, whatever the table's limits.
+    /// The blocks of a connection decode to the original fields, for any table limits.
     #[test]
     fn encoded_fields_are_restored(
         blocks in proptest::collection::vec(proptest::collection::vec(random_field(), 0..8), 1..20),

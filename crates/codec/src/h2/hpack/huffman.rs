@@ -1,11 +1,11 @@
-//! Huffman code of HPACK (RFC 7541, appendix B).
+//! Huffman coding of HPACK (RFC 7541, appendix B).
 //!
-//! The code is canonical, so the lengths of its codes define it. Decoding consumes four bits per
-//! step with a table of states.
+//! The code is canonical, so the code lengths define it. The decoder consumes four bits per step
+//! and uses a state table.
 
 use super::HpackError;
 
-/// Lengths of the codes of all bytes, and of the end of string.
+/// Code lengths of all bytes and of the end-of-string symbol.
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
     28, 28, 28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5,
@@ -42,7 +42,7 @@ const fn canonical_codes() -> [u32; SYMBOLS] {
     codes
 }
 
-/// What four bits do in a state.
+/// The effect of four bits in a state.
 #[derive(Clone, Copy)]
 struct Transition {
     next: u8,
@@ -52,15 +52,15 @@ struct Transition {
 
 /// The bits complete the code of `symbol`.
 const EMITS: u8 = 1;
-/// The string may end after the bits: what follows the last code is a prefix of the end of string.
+/// The string may end here: the bits after the last code are a prefix of the end-of-string code.
 const MAY_END: u8 = 2;
-/// The bits contain the code of the end of string, which is invalid.
+/// The bits contain the end-of-string code, which is invalid.
 const INVALID: u8 = 4;
 
 /// Number of states: the inner nodes of a binary tree with 257 leaves.
 const STATES: usize = SYMBOLS - 1;
 
-/// A child of an inner node: an inner node, or a leaf as `STATES + symbol`.
+/// The children of an inner node. A child is an inner node, or a leaf as `STATES + symbol`.
 type Tree = [[u16; 2]; STATES];
 
 const fn tree() -> Tree {
@@ -109,7 +109,7 @@ const fn transitions() -> [[Transition; 16]; STATES] {
                     if child == STATES + END_OF_STRING {
                         flags |= INVALID;
                     } else {
-                        // The shortest code has five bits, so four bits complete at most one.
+                        // The shortest code has five bits, so four bits complete at most one code.
                         symbol = (child - STATES) as u8;
                         flags |= EMITS;
                     }
@@ -130,7 +130,7 @@ const fn transitions() -> [[Transition; 16]; STATES] {
     table
 }
 
-/// Marks the states in which a string may end: after at most seven bits of padding, all ones.
+/// Returns the states in which a string may end: after at most seven bits of padding, all ones.
 const fn accepting(tree: &Tree) -> [bool; STATES] {
     let mut may_end = [false; STATES];
     let (mut node, mut depth) = (0, 0);
@@ -146,8 +146,8 @@ static TRANSITIONS: [[Transition; 16]; STATES] = transitions();
 
 /// Appends the decoded string to `out`. Fails on an invalid code or padding.
 ///
-/// The result has at most 8/5 of the length of `bytes`. If it would exceed `most` bytes, this fails
-/// with [`HpackError::ListTooLarge`] before it appends more.
+/// The result is at most 8/5 as long as `bytes`. If it would exceed `most` bytes, fails with
+/// [`HpackError::ListTooLarge`] before appending more.
 #[inline]
 pub fn decode(bytes: &[u8], most: usize, out: &mut Vec<u8>) -> Result<(), HpackError> {
     let end = out.len().saturating_add(most);

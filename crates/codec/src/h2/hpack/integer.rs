@@ -2,7 +2,7 @@
 
 use super::HpackError;
 
-/// Largest integer that is decoded.
+/// Largest integer that the decoder accepts.
 const MAX: usize = 1 << 28;
 
 /// Decodes an integer whose first byte has a prefix of `prefix` bits, and advances `bytes`.
@@ -16,7 +16,7 @@ pub(super) fn decode(bytes: &mut &[u8], prefix: u32) -> Result<usize, HpackError
         loop {
             let (byte, after) = rest.split_first().ok_or(HpackError::Truncated)?;
             rest = after;
-            // Four bytes hold 28 bits. A fifth exceeds the limit, even if it is zero.
+            // Four bytes contain 28 bits. A fifth byte exceeds the limit, even if it is zero.
             if shift > 21 {
                 return Err(HpackError::Integer);
             }
@@ -34,7 +34,8 @@ pub(super) fn decode(bytes: &mut &[u8], prefix: u32) -> Result<usize, HpackError
     Ok(value)
 }
 
-/// Appends an integer with a prefix of `prefix` bits. `pattern` holds the bits before the prefix.
+/// Appends an integer with a prefix of `prefix` bits. `pattern` contains the bits before the
+/// prefix.
 #[inline]
 pub(super) fn encode(out: &mut Vec<u8>, pattern: u8, prefix: u32, value: usize) {
     let mask = (1_usize << prefix) - 1;

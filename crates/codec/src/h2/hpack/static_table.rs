@@ -1,9 +1,9 @@
 //! Static table of HPACK (RFC 7541, appendix A).
 
-/// A field as bytes.
+/// Name and value of a field.
 pub(super) type Pair = (&'static str, &'static str);
 
-/// Fields by their index; index 1 is the first.
+/// Fields by index. The first field has index 1.
 pub(super) const STATIC: [Pair; 61] = [
     (":authority", ""),
     (":method", "GET"),
@@ -68,13 +68,13 @@ pub(super) const STATIC: [Pair; 61] = [
     ("www-authenticate", ""),
 ];
 
-/// Returns the index of the first entry with this name. `None` if there is none.
+/// Returns the index of the first entry with this name, if there is one.
 pub(super) fn index_of_name(name: &[u8]) -> Option<usize> {
     let position = STATIC.iter().position(|entry| entry.0.as_bytes() == name);
     position.map(|position| position + 1)
 }
 
-/// Returns the index of the entry with this name and value. `None` if there is none.
+/// Returns the index of the entry with this name and value, if there is one.
 pub(super) fn index_of_field(name: &[u8], value: &[u8]) -> Option<usize> {
     let is_field = |entry: &Pair| entry.0.as_bytes() == name && entry.1.as_bytes() == value;
     STATIC

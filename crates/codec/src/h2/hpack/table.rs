@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use super::FIELD_OVERHEAD;
 
-/// Fields that the peer inserted, newest first. All bytes are in one buffer, which is reused.
+/// The fields that the peer inserted, newest first. One reusable buffer contains all bytes.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     entries: VecDeque<Entry>,
     bytes: Vec<u8>,
     size: usize,
     max: usize,
-    /// Counts insertions and changes of the size. Equal numbers mean equal contents.
+    /// Number of insertions and size changes. Equal revisions mean equal contents.
     revision: u64,
 }
 
@@ -49,7 +49,7 @@ impl Table {
         self.size
     }
 
-    /// Returns name and value of an entry. Index 0 is the newest.
+    /// Returns the name and value of an entry. Index 0 is the newest entry.
     pub(super) fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
         let entry = self.entries.get(index)?;
         let bytes = &self.bytes[entry.at..entry.at + entry.len()];
@@ -62,7 +62,7 @@ impl Table {
         self.evict(max);
     }
 
-    /// Inserts a field, whose name may have come from this table.
+    /// Inserts a field. Its name may come from this table.
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
         self.revision += 1;
         let needed = name.len() + value.len() + FIELD_OVERHEAD;
@@ -90,7 +90,8 @@ impl Table {
         }
     }
 
-    /// Moves the entries to the start of the buffer once evicted ones occupy a table's size.
+    /// Moves the entries to the start of the buffer when evicted entries occupy as much as a full
+    /// table.
     fn compact(&mut self) {
         let first = self
             .entries
