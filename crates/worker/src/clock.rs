@@ -5,17 +5,17 @@ use std::{cell::Cell, num::NonZeroU64, rc::Rc};
 
 use rustix::time::{ClockId, Timespec};
 
-/// Start of a run on both clocks.
+/// The start of a run on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zero {
-    /// Reading of `CLOCK_MONOTONIC`, in nanoseconds.
+    /// `CLOCK_MONOTONIC` at the start, in nanoseconds.
     pub monotonic_ns: u64,
-    /// Reading of the wall clock, in nanoseconds since 1970.
+    /// Wall clock at the start, in nanoseconds since 1970.
     pub wall_ns: u64,
 }
 
 impl Zero {
-    /// Returns a start `ahead` nanoseconds from now, which gives all workers time to get ready.
+    /// Returns a start in `ahead` nanoseconds, so that all workers have time to get ready.
     #[must_use]
     pub fn in_ns(ahead: u64) -> Zero {
         Zero {
@@ -44,7 +44,7 @@ impl Clock {
         })
     }
 
-    /// Creates a clock that returns the value of a cell.
+    /// Creates a clock that returns the value of `cell`.
     #[must_use]
     pub fn manual(cell: Rc<Cell<u64>>) -> Clock {
         Clock(ClockSource::Manual(cell))
@@ -60,8 +60,8 @@ impl Clock {
         }
     }
 
-    /// Returns the `CLOCK_MONOTONIC` reading at a time of the run. With a manual clock, returns a
-    /// time in the past.
+    /// Converts a time of the run to `CLOCK_MONOTONIC`. With a manual clock, returns a time in the
+    /// past.
     #[must_use]
     pub fn absolute(&self, ns: u64) -> u64 {
         match &self.0 {
@@ -71,7 +71,7 @@ impl Clock {
     }
 }
 
-/// Returns `CLOCK_MONOTONIC` in nanoseconds.
+/// Returns the current `CLOCK_MONOTONIC` in nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     read(ClockId::Monotonic)
@@ -97,9 +97,9 @@ pub fn wall_ns() -> u64 {
     read(ClockId::Realtime)
 }
 
-/// Blocks this thread for `ns` nanoseconds. Not for a worker, whose waits are deadlines.
+/// Blocks this thread for `ns` nanoseconds. A worker must use deadlines instead.
 ///
-/// A single `park_timeout` may return at once, if another use of the thread has left a token.
+/// A single `park_timeout` may return immediately, if other code left a token on the thread.
 pub fn pause(ns: u64) {
     let until = monotonic_ns().saturating_add(ns);
     loop {
@@ -121,8 +121,8 @@ fn read(id: ClockId) -> u64 {
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }
 
-/// Measures the machine's timers by waiting every `gap_ns`. Returns the lateness of each wait in
-/// nanoseconds.
+/// Measures the precision of the machine's timers by waiting repeatedly for `gap_ns`. Returns the
+/// lateness of each wait in nanoseconds.
 #[must_use]
 pub fn bare_timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
     // By default, a plain sleep may end 50 µs late, because the kernel groups wake-ups. The pacer's
@@ -160,8 +160,8 @@ fn timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
     lateness
 }
 
-/// Sleeps every `gap_ns` while `go_on` returns `true`. Returns the lateness of each wake-up in
-/// nanoseconds.
+/// Sleeps repeatedly for `gap_ns` while `go_on` returns `true`. Returns the lateness of each
+/// wake-up in nanoseconds.
 pub fn lateness_of_looks(gap_ns: u64, go_on: &dyn Fn() -> bool) -> Vec<u64> {
     let mut deadline = read(ClockId::Monotonic);
     let mut lateness = Vec::new();

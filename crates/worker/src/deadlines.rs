@@ -11,10 +11,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Width of the wheel's slots, in nanoseconds.
+/// Width of a slot of the timer wheel, in nanoseconds.
 pub const TICK_NS: u64 = 10_000_000;
 const SLOTS: usize = 2048;
-/// A time that means "no deadline".
+/// The time that means "no deadline".
 pub const NEVER: u64 = u64::MAX;
 
 /// The deadlines of one worker.
@@ -31,7 +31,7 @@ pub struct Deadlines {
 enum Sleeper {
     Waiting(Waker),
     Fired,
-    /// Cancelled. The entry is free as soon as the heap reaches it.
+    /// A cancelled entry. It becomes free when the heap reaches it.
     Gone,
 }
 
@@ -56,7 +56,7 @@ impl Deadlines {
         self.exact.peek().map_or(NEVER, |Reverse((at, _))| *at)
     }
 
-    /// Returns when the wheel must next be advanced.
+    /// Returns the time at which the wheel must be advanced next.
     #[must_use]
     pub fn next_tick(&self) -> u64 {
         (self.tick + 1) * TICK_NS
@@ -94,7 +94,7 @@ impl Deadlines {
     }
 
     fn look_at(&mut self, limit: Rc<Limit>, now_ns: u64) {
-        // The entry is stale, because the deadline was moved to an earlier time.
+        // The entry is outdated, because the deadline was moved to an earlier time.
         if limit.queued_at.get() != self.tick {
             return;
         }
@@ -117,7 +117,7 @@ impl Deadlines {
         self.wheel[tick as usize % SLOTS].push(limit);
     }
 
-    /// Sets or moves the deadline of a limit. Moving it to a later time is free.
+    /// Sets or moves the deadline of a limit. Moving it to a later time costs nothing.
     pub fn limit(&mut self, limit: &Rc<Limit>, deadline_ns: u64) {
         limit.deadline.set(deadline_ns);
         limit.expired.set(false);
@@ -126,7 +126,7 @@ impl Deadlines {
         }
     }
 
-    /// Adds an exact deadline in nanoseconds of the run and returns its id.
+    /// Adds an exact deadline in nanoseconds of the run, and returns its ID.
     pub fn add(&mut self, at: u64, waker: Waker) -> usize {
         let id = match self.free.pop() {
             Some(id) => {
@@ -143,7 +143,7 @@ impl Deadlines {
     }
 }
 
-/// Time limit of a wait. The waiter polls the limit.
+/// The time limit of a wait. The waiting task polls it.
 #[derive(Debug)]
 pub struct Limit {
     deadline: Cell<u64>,
@@ -153,7 +153,7 @@ pub struct Limit {
     waker: RefCell<Option<Waker>>,
 }
 
-/// The reason why a wait was cut short.
+/// Why a wait ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// The deadline passed.
@@ -175,7 +175,7 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// Returns ready if the wait must end. Otherwise, registers the caller to be woken.
+    /// Returns `Ready` if the wait must end. Otherwise, registers the caller to be woken.
     pub fn poll(&self, cx: &Context<'_>) -> Poll<Cut> {
         if self.aborted.get() {
             return Poll::Ready(Cut::Aborted);
@@ -199,19 +199,19 @@ impl Limit {
         self.wake();
     }
 
-    /// Removes the deadline when the limited operation has finished.
+    /// Removes the deadline after the limited operation has finished.
     pub fn disarm(&self) {
         self.deadline.set(NEVER);
         self.expired.set(false);
     }
 
-    /// Drops the waker, because it would keep a whole task alive until the timeout.
+    /// Drops the waker. Otherwise, it would keep a whole task alive until the timeout.
     pub fn retire(&self) {
         self.disarm();
         self.waker.borrow_mut().take();
     }
 
-    /// Whether the run has ended.
+    /// Returns whether the run has ended.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
         self.aborted.get()
@@ -229,7 +229,7 @@ impl Limit {
     }
 }
 
-/// A sleep until an exact time, cancelled when dropped.
+/// A sleep until an exact time. Dropping it cancels the sleep.
 #[derive(Debug)]
 pub struct Sleep<'a> {
     deadlines: &'a RefCell<Deadlines>,
@@ -238,7 +238,7 @@ pub struct Sleep<'a> {
 }
 
 impl<'a> Sleep<'a> {
-    /// Creates a sleep until this time.
+    /// Creates a sleep until `at`.
     #[must_use]
     pub fn until(deadlines: &'a RefCell<Deadlines>, at: u64) -> Sleep<'a> {
         Sleep {

@@ -1,4 +1,4 @@
-//! Lease of a node: how long the node may send unless the conductor renews the lease.
+//! The lease of a node. The node may send until the lease expires, and the conductor renews it.
 
 use std::sync::{
     Arc,
@@ -7,10 +7,10 @@ use std::sync::{
 
 use crate::clock;
 
-/// Cause of a run that ended because its lease expired, as shown to the user.
+/// Why a run ended when its lease expired, as shown to the user.
 pub const ENDED: &str = "losing its conductor";
 
-/// Time at which a lease expires, in nanoseconds of `CLOCK_MONOTONIC`. Clones share the lease.
+/// The time at which a lease expires, in nanoseconds of `CLOCK_MONOTONIC`. Clones share the lease.
 #[derive(Debug, Clone)]
 pub struct Lease(Arc<AtomicU64>);
 
@@ -26,12 +26,12 @@ impl Lease {
         self.0.store(until_ns, Ordering::Relaxed);
     }
 
-    /// Extends the lease to this time of `CLOCK_MONOTONIC`. Never shortens the lease.
+    /// Extends the lease to this time of `CLOCK_MONOTONIC`. Never shortens it.
     pub fn renew(&self, until_ns: u64) {
         self.0.fetch_max(until_ns, Ordering::Relaxed);
     }
 
-    /// Whether the lease has expired.
+    /// Returns whether the lease has expired.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.has_ended_at(clock::monotonic_ns())

@@ -1,8 +1,8 @@
-//! One worker: a thread with its clock, deadlines, connections, HTTP client and recorder, and the
+//! A worker: a thread with its clock, deadlines, connections, HTTP client and recorder, and the
 //! handles through which the rest of the process controls it.
 //!
-//! Workers share nothing on the path of a request. Only [`clock`] reads time. The engine decides
-//! what a worker does.
+//! Workers share nothing on the path of a request. Only [`clock`] reads the time. The engine
+//! decides what a worker does.
 
 #![warn(missing_docs)]
 

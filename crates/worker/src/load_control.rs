@@ -1,5 +1,5 @@
-//! Load that can be changed during a run. A change takes effect at a time that all workers agree
-//! on. Earlier arrivals keep their number and time.
+//! A load that can be changed during a run. A change takes effect at a time that all workers agree
+//! on. Arrivals before that time keep their numbers and times.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -8,18 +8,18 @@ use std::sync::{
 
 use plan::{ActivePeriod, Load, Rate, Schedule, load::Fixed, units::MILLISECOND};
 
-/// Time between a request for a change and its start.
+/// Time between the request for a change and its start.
 pub const LEAD_NS: u64 = 500 * MILLISECOND;
-/// Requests per second for each worker. Above this rate, the run adds another worker.
+/// Requests per second that one worker can handle. Above this rate, the run adds another worker.
 pub const PER_WORKER: f64 = 15_000.0;
-/// A change must be stored at least this long before its start. A change stored later is revoked.
+/// Minimum time between storing a change and its start. A change that is stored later is revoked.
 pub const KNOWN_NS: u64 = LEAD_NS / 2;
-/// Time between two checks for a change.
+/// Time between two checks for changes.
 pub const LOOK_NS: u64 = 100 * MILLISECOND;
-/// Maximum number of users, limited by the numbering of iterations.
+/// Maximum number of users. The numbering of iterations limits it.
 pub const MOST_USERS: u32 = 1_000_000;
 
-/// A load that can be changed. Clones refer to the same state.
+/// A load that can be changed during the run. Clones refer to the same state.
 #[derive(Debug, Clone)]
 pub struct LoadControl(Arc<LoadState>);
 
@@ -34,14 +34,14 @@ struct LoadState {
 /// Maximum load that this process can produce.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Most {
-    /// Maximum number of arrivals per second: the workers' capacity divided by the requests per
-    /// arrival.
+    /// Maximum number of arrivals per second: the capacity of the workers divided by the requests
+    /// per arrival.
     pub per_second: f64,
     /// Maximum number of users.
     pub users: u32,
 }
 
-/// The load with all changes so far.
+/// The load, including all changes so far.
 #[derive(Debug, Clone)]
 pub struct CurrentLoad {
     /// Schedule of the intended starts, with the phases of the plan.
@@ -52,7 +52,7 @@ pub struct CurrentLoad {
     pub changes: Vec<Change>,
 }
 
-/// The quantity to change, with its value.
+/// The quantity that a change sets, with its new value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AdjustedLoad {
     /// Arrivals per second until the end of the phase.
@@ -76,7 +76,7 @@ pub struct Change {
     pub planned: Option<(u64, Vec<u64>)>,
 }
 
-/// The reason why a change is rejected.
+/// Why a change is rejected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChangeRefusal {
     /// The load cannot be changed.
@@ -85,7 +85,7 @@ pub enum ChangeRefusal {
     Same,
     /// The value exceeds the limits of this process.
     TooMuch(AdjustedLoad, Most),
-    /// This thread was delayed, so some workers might not receive the change in time.
+    /// This thread was delayed, so some workers might not notice the change in time.
     TooLate,
 }
 
@@ -113,7 +113,7 @@ impl std::fmt::Display for ChangeRefusal {
 }
 
 impl LoadControl {
-    /// Creates the control of a planned load.
+    /// Creates a control for a planned load.
     #[must_use]
     pub fn new(load: &Load, schedule: &Schedule, most: Most) -> LoadControl {
         let state = CurrentLoad {
@@ -141,8 +141,8 @@ impl LoadControl {
         self.lock().clone()
     }
 
-    /// Returns the changes after the first `known` ones, and the current load. `None` if there are
-    /// no new changes.
+    /// Returns the changes after the first `known` changes, and the current load. `None` if there
+    /// are no new changes.
     #[must_use]
     pub fn changes_since(&self, known: usize) -> Option<(Vec<Change>, Load)> {
         let state = self.lock();
@@ -150,8 +150,8 @@ impl LoadControl {
         Some((new.to_vec(), state.load.clone()))
     }
 
-    /// Returns the number of arrivals of shard `shard` out of `of` that are due by a time, with all
-    /// changes.
+    /// Returns the number of arrivals of shard `shard` out of `of` that are due by a time,
+    /// including all changes.
     pub fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         self.lock().schedule.due_of_shard(shard, of, until_ns)
     }
@@ -159,8 +159,8 @@ impl LoadControl {
     /// Changes the load for the rest of the current phase. `now` returns the current time of the
     /// run. Removed users finish their iteration.
     ///
-    /// A change must be stored before its start, because workers check for changes before acting on
-    /// an arrival. A change that was stored too late is revoked before any worker can read it.
+    /// A change must be stored before its start, because workers check for changes before they
+    /// start an arrival. A change that is stored too late is revoked before any worker can read it.
     pub fn change(&self, to: AdjustedLoad, now: impl Fn() -> u64) -> Result<Change, ChangeRefusal> {
         let mut state = self.lock();
         // Changes start in the order in which they were requested.
@@ -182,12 +182,13 @@ impl LoadControl {
         Ok(change)
     }
 
-    /// Returns the value that a change now would replace. Fails if the load cannot be changed.
+    /// Returns the current value, which a change would replace. Fails if the load cannot be
+    /// changed.
     pub fn now(&self, now_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
         self.lock().at(now_ns + LEAD_NS, self.0.closed_ns)
     }
 
-    /// Creates a view that starts with the current load.
+    /// Creates a view of the load for one worker.
     #[must_use]
     pub fn view(&self) -> LoadView {
         let state = self.lock();
@@ -273,7 +274,7 @@ impl CurrentLoad {
         ActivePeriod::all(&phases, user, self.schedule.end_ns())
     }
 
-    /// Number of users of a closed load, otherwise 0.
+    /// Returns the number of users of a closed load, otherwise 0.
     #[must_use]
     pub fn users(&self) -> u32 {
         match self.load {
@@ -288,7 +289,7 @@ impl AdjustedLoad {
         matches!(self, AdjustedLoad::Rate(_))
     }
 
-    /// Returns the value: arrivals per second, or users.
+    /// Returns the value as a number: arrivals per second, or users.
     #[must_use]
     pub fn figure(self) -> f64 {
         match self {
@@ -298,7 +299,7 @@ impl AdjustedLoad {
     }
 }
 
-/// A worker's copy of the current load, updated when the load changes.
+/// A worker's copy of the current load, which it updates when the load changes.
 #[derive(Debug, Clone)]
 pub struct LoadView {
     load_control: LoadControl,
@@ -307,7 +308,7 @@ pub struct LoadView {
 }
 
 impl LoadView {
-    /// Loads new changes, including all that were stored before the call. Returns whether there are
+    /// Loads new changes, including all changes stored before the call. Returns whether there are
     /// any.
     pub fn renew(&mut self) -> bool {
         if self.load_control.0.version.load(Ordering::SeqCst) == self.version {
@@ -322,7 +323,7 @@ impl LoadView {
         self.version
     }
 
-    /// Returns the load as of the last check.
+    /// Returns the load as of the last [`LoadView::renew`].
     pub fn state(&self) -> &CurrentLoad {
         &self.state
     }

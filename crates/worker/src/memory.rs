@@ -1,16 +1,16 @@
-//! Memory budget of a worker for waiting users, response bodies and captured values. Sizes are
+//! The memory budget of a worker for waiting users, response bodies and captured values. Sizes are
 //! estimates.
 //!
-//! Exceeding the budget is a generator fault.
+//! Exceeding the budget is a fault of the load generator.
 
 use std::{cell::Cell, rc::Rc};
 
 use serde_json::Value;
 
-/// Memory of a virtual user, including task, variables, deadlines and connection, in bytes.
+/// Memory of a virtual user in bytes, including its task, variables, deadlines and connection.
 /// Measured and rounded up.
 pub const USER: u64 = 6 << 10;
-/// Advice for a run that exceeds the budget.
+/// Advice for a run that exceeds the memory budget.
 pub const ADVICE: &str = "increase --memory, or shorten the wait with a time-out";
 /// Maximum memory of a value in a parsed document, including its entry in an object, in bytes.
 const PER_VALUE: u64 = 160;
@@ -32,7 +32,7 @@ impl Memory {
         }
     }
 
-    /// Reserves bytes. Returns `false` if they exceed the budget.
+    /// Reserves memory. Returns `false` if the budget is exceeded.
     pub fn take(&self, bytes: u64) -> bool {
         let used = self.used.get().saturating_add(bytes);
         let fits = used <= self.limit;
@@ -60,7 +60,7 @@ impl Memory {
     }
 }
 
-/// Reserved memory, released when dropped.
+/// Reserved memory, which is released when dropped.
 #[derive(Debug)]
 pub struct Held {
     memory: Rc<Memory>,
@@ -77,7 +77,7 @@ impl Held {
         }
     }
 
-    /// Changes the reservation to `bytes`. Returns `false` if they exceed the budget.
+    /// Changes the reservation to `bytes`. Returns `false` if the budget is exceeded.
     pub fn hold(&self, bytes: u64) -> bool {
         let held = self.bytes.get();
         if bytes > held && !self.memory.take(bytes - held) {
@@ -88,7 +88,7 @@ impl Held {
         true
     }
 
-    /// Replaces a part of the reservation. Returns `false` if the new part exceeds the budget.
+    /// Replaces a part of the reservation. Returns `false` if the budget is exceeded.
     pub fn replace(&self, before: u64, now: u64) -> bool {
         let others = self.bytes.get().saturating_sub(before);
         self.hold(others.saturating_add(now))
@@ -101,7 +101,7 @@ impl Drop for Held {
     }
 }
 
-/// Returns the maximum memory of a parsed JSON text, in bytes.
+/// Returns the maximum memory of a JSON text after parsing, in bytes.
 #[must_use]
 pub fn parsed(json: &str) -> u64 {
     let is_between = |byte: &&u8| matches!(byte, b',' | b'[' | b'{');

@@ -1,8 +1,8 @@
-//! A worker's main future. Sleeps on a timerfd until the next deadline, then runs the worker.
+//! The main future of a worker. Sleeps on a timerfd until the next deadline, then runs the worker.
 //!
 //! Deadlines within the pacing slack share a wake-up ([`WakeupLatency::wake_at`]). Without slack,
-//! the worker wakes early and polls for the last microseconds. tokio's timer is too coarse
-//! (milliseconds).
+//! the worker wakes early and polls for the last microseconds. Tokio's timer is too coarse, with a
+//! resolution of milliseconds.
 
 use std::{cell::Cell, io, os::fd::OwnedFd, task::Poll};
 

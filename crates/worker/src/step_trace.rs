@@ -1,4 +1,4 @@
-//! What a virtual user did in one step, for the trace of `--once`. The caller hides secrets.
+//! The actions of a virtual user in one step, for the trace of `--once`. The caller hides secrets.
 
 /// A step of a virtual user and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,11 +7,11 @@ pub enum StepTrace {
     Request(Box<RequestTrace>),
     /// A think time, in nanoseconds.
     Thinks(u64),
-    /// A skipped step. Contains the method and URL as written, and the reason.
+    /// A skipped step: its method and URL as written, and the reason.
     LeftOut(String, &'static str),
-    /// A decision. Contains the condition or choice, and the result.
+    /// A decision: the condition or choice, and the result.
     Goes(String, String),
-    /// The start of a group, with the group's name.
+    /// The start of a group with this name.
     GroupBegins(String),
     /// The end of a group.
     GroupEnds {
@@ -29,36 +29,36 @@ pub enum StepTrace {
 /// A finished request in the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestTrace {
-    /// Name of the request's row, without the method.
+    /// Name of the row in reports, without the method.
     pub name: Option<String>,
     /// HTTP method.
     pub method: String,
-    /// The URL as sent, or as written if no request was sent.
+    /// URL as sent, or as written if no request was sent.
     pub url: String,
     /// HTTP status. `None` if there was no response.
     pub status: Option<u16>,
-    /// Time from when the worker took up the request until the last byte was read or the request
-    /// was given up, in nanoseconds.
+    /// Time from the worker's pick-up of the request until the last byte was read or the request
+    /// was abandoned, in nanoseconds.
     pub took_ns: u64,
     /// Results of captures and checks.
     pub found: Vec<CheckResult>,
-    /// Why the request failed. `None` if it did not.
+    /// Why the request failed. `None` if it succeeded.
     pub failed: Option<String>,
     /// An excerpt of the body. `None` unless the request failed.
     pub body: Option<String>,
 }
 
-/// Result of a capture or check.
+/// The result of a capture or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckResult {
     /// Whether the result is as expected.
     pub holds: bool,
-    /// Description of the result.
+    /// Description of the result for the user.
     pub text: String,
 }
 
 impl StepTrace {
-    /// Applies `change` to all strings.
+    /// Applies `change` to all texts.
     #[must_use]
     pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> StepTrace {
         match self {

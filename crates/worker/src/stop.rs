@@ -1,4 +1,4 @@
-//! Stops a run in two steps, drain and abort, and keeps the cause.
+//! Stopping of a run in two steps, drain and abort. Stores the cause.
 
 use std::sync::{
     Arc, OnceLock,
@@ -7,7 +7,7 @@ use std::sync::{
 
 const INTERRUPT: u8 = 2;
 
-/// Urgency with which a run must end.
+/// How urgently a run must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Urgency {
@@ -19,7 +19,7 @@ pub enum Urgency {
     Abort,
 }
 
-/// Verdict of a stop rule that ends a run.
+/// Verdict of the stop rule that ended a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleVerdict {
     /// The run passes.
@@ -30,25 +30,25 @@ pub enum RuleVerdict {
     Inconclusive,
 }
 
-/// The reason why a run ended early.
+/// Why a run ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
-    /// A signal with this number.
+    /// The process received a signal with this number.
     Signal(u8),
     #[expect(missing_docs, reason = "the names are self-explanatory")]
     Rule { verdict: RuleVerdict, text: String },
-    /// A limit that the conductor enforces, such as time or a budget.
+    /// The conductor enforced a limit, such as a time or a budget.
     Limit(String),
-    /// The stop button on the live page.
+    /// The user pressed the stop button on the live page.
     Page,
-    /// The test's own script, in words.
+    /// The test script stopped the run, for this reason.
     Script(String),
-    /// A failure of Loadline itself, in words.
+    /// Loadline itself failed, for this reason.
     Fault(String),
 }
 
 impl Cause {
-    /// Returns the name of the cause's variant in the record.
+    /// Returns the name of the cause in the record.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -80,7 +80,8 @@ impl std::fmt::Display for Cause {
     }
 }
 
-/// Stops a run. Clones refer to the same stop. Workers poll it a hundred times a second.
+/// A handle that stops a run. Clones refer to the same run. Workers poll it a hundred times per
+/// second.
 #[derive(Debug, Clone, Default)]
 pub struct StopHandle(Arc<StopState>);
 
@@ -88,14 +89,14 @@ pub struct StopHandle(Arc<StopState>);
 struct StopState {
     urgency: AtomicU8,
     signal: AtomicU8,
-    /// Time of the first stop in nanoseconds from the start, plus one. 0 means that no stop was
-    /// requested.
+    /// Time at which the first stop was noticed, in nanoseconds from the start, plus one. 0 means
+    /// that no stop was requested.
     at: AtomicU64,
     cause: OnceLock<Cause>,
 }
 
 impl StopHandle {
-    /// Requests a stop. The first request is the cause. A second signal aborts the run.
+    /// Requests a stop. The first request is recorded as the cause. A second signal aborts the run.
     pub fn stop(&self, cause: Cause) {
         // Store the cause before the stop becomes visible.
         let _ = self.0.cause.set(cause.clone());
@@ -122,7 +123,7 @@ impl StopHandle {
             .store(Urgency::Abort as u8, Ordering::Relaxed);
     }
 
-    /// Returns why the run was stopped, if it was.
+    /// Returns why the run was stopped. `None` if it was not.
     #[must_use]
     pub fn cause(&self) -> Option<&Cause> {
         self.0.cause.get()
@@ -138,7 +139,7 @@ impl StopHandle {
         }
     }
 
-    /// Returns the number of the signal, if a signal was the cause.
+    /// Returns the number of the signal, if the cause was a signal.
     #[must_use]
     pub fn signal(&self) -> Option<u8> {
         Some(self.0.signal.load(Ordering::Relaxed)).filter(|n| *n > 0)
@@ -151,7 +152,7 @@ impl StopHandle {
             .compare_exchange(0, now_ns + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Returns when workers noticed the first stop, in nanoseconds from the start.
+    /// Returns the time at which a worker noticed the first stop, in nanoseconds from the start.
     #[must_use]
     pub fn noticed_at(&self) -> Option<u64> {
         self.0.at.load(Ordering::Relaxed).checked_sub(1)

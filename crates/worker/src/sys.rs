@@ -1,4 +1,4 @@
-//! The engine's unsafe code: calls whose safety depends on the caller.
+//! The unsafe code of this crate: calls whose safety depends on the caller.
 
 #![allow(
     unsafe_code,
@@ -9,7 +9,7 @@ use std::{ffi::c_int, io, net::TcpStream, os::fd::OwnedFd};
 
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// The kernel's `struct timex` on 64-bit Linux, as words.
+/// The kernel's `struct timex` on 64-bit Linux, as an array of words.
 #[cfg(target_pointer_width = "64")]
 type Timex = [i64; 26];
 
@@ -20,7 +20,7 @@ unsafe extern "C" {
 }
 
 /// Returns the kernel's maximum error of the wall clock, in microseconds. `Some(None)` means that
-/// the clock is not synchronized, `None` that the error is unknown.
+/// the clock is not synchronized, and `None` that the error is unknown.
 #[must_use]
 pub fn clock_error_us() -> Option<Option<u64>> {
     #[cfg(target_pointer_width = "64")]
@@ -40,7 +40,7 @@ pub fn clock_error_us() -> Option<Option<u64>> {
 
 /// Exits immediately, without flushing buffers, taking locks or waiting for threads.
 pub fn exit_at_once(code: u8) -> ! {
-    // SAFETY: has no preconditions and does not return.
+    // SAFETY: `_exit` has no preconditions and does not return.
     unsafe { _exit(c_int::from(code)) }
 }
 
@@ -51,7 +51,7 @@ pub fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     unsafe { AsyncFd::register(fd) }.map_err(io::Error::from)
 }
 
-/// Registers a connection with the current runtime for an interest.
+/// Registers a connection with the current runtime, for this interest.
 pub fn watch_for(tcp: TcpStream, interest: Interest) -> io::Result<AsyncFd<TcpStream>> {
     // SAFETY: as above. A `TcpStream` owns its descriptor and always returns the same one, and the
     // `AsyncFd` owns the stream.

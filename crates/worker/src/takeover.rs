@@ -13,7 +13,7 @@ use plan::{Schedule, Share, schedule::Shard};
 
 use crate::{WorkerPosition, load_control::KNOWN_NS};
 
-/// The shares taken over so far. Clones refer to the same state.
+/// The shares that were taken over so far. Clones refer to the same state.
 #[derive(Debug, Clone, Default)]
 pub struct ShardTakeover(Arc<TakeoverState>);
 
@@ -25,7 +25,7 @@ struct TakeoverState {
 
 #[derive(Debug, Default)]
 struct Takeovers {
-    /// Share of this process. `None` if this process cannot take over others.
+    /// Share of this process. `None` if this process cannot take over other shares.
     own: Option<Share>,
     end_ns: u64,
     taken_over: Vec<TakenOver>,
@@ -36,18 +36,19 @@ struct Takeovers {
 pub struct TakenOver {
     /// The lost node's share of all arrivals.
     pub share: Share,
-    /// Intended start from which arrivals are taken over, in nanoseconds from the start.
+    /// Intended start from which the arrivals are taken over, in nanoseconds from the start of the
+    /// run.
     pub from_ns: u64,
 }
 
-/// The reason why a share cannot be taken over.
+/// Why a share cannot be taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakeoverRefusal {
-    /// The work does not allow takeovers, or the run was not prepared for them.
+    /// The work does not support takeovers, or the run was not prepared for them.
     NotHere,
-    /// Some of these arrivals already belong to this process.
+    /// Some of the arrivals already belong to this process.
     Own,
-    /// No arrivals are left.
+    /// No arrivals remain.
     Over,
     /// Some workers might not notice the takeover in time. Try again with a later time.
     TooLate,
@@ -75,8 +76,8 @@ impl ShardTakeover {
     /// Takes over the arrivals of a share that are intended at `from_ns` or later. `now` returns
     /// the current time of the run.
     ///
-    /// A takeover must be stored before it starts, because workers check for takeovers before
-    /// acting on an arrival. On failure, no arrival of the share is sent.
+    /// A takeover must be stored before it starts, because workers check for takeovers before they
+    /// start an arrival. On failure, no arrival of the share is sent.
     pub fn take_over(
         &self,
         share: Share,
@@ -115,7 +116,7 @@ impl ShardTakeover {
         state.end_ns = schedule.end_ns();
     }
 
-    /// Returns the number of taken-over arrivals that are due by a time and belong to one of `of`
+    /// Returns the number of taken-over arrivals that are due by a time and belong to one of the
     /// workers.
     pub fn due(&self, schedule: &Schedule, position: WorkerPosition, until_ns: u64) -> u64 {
         let due = |taken_over: &TakenOver| {
@@ -125,7 +126,7 @@ impl ShardTakeover {
         self.lock().taken_over.iter().map(due).sum()
     }
 
-    /// Creates a view that has seen no takeovers.
+    /// Creates a view for one worker, which has not seen any takeovers.
     #[must_use]
     pub fn view(&self) -> TakeoverView {
         TakeoverView {
@@ -140,7 +141,7 @@ impl ShardTakeover {
     }
 }
 
-/// Gives one worker the takeovers that it has not seen yet.
+/// Returns the takeovers to a worker that it has not seen yet.
 #[derive(Debug)]
 pub struct TakeoverView {
     takeovers: ShardTakeover,
@@ -149,7 +150,7 @@ pub struct TakeoverView {
 }
 
 impl TakeoverView {
-    /// Returns the takeovers since the last call, including all that were stored before this call.
+    /// Returns the takeovers since the last call, including all takeovers stored before this call.
     #[inline]
     pub fn news(&mut self) -> Vec<TakenOver> {
         if self.takeovers.0.version.load(Ordering::SeqCst) == self.version {
@@ -173,7 +174,7 @@ impl TakeoverView {
     }
 }
 
-/// Returns the arrivals of a worker's part of a taken-over share.
+/// Returns the arrivals in a worker's part of a taken-over share.
 #[must_use]
 pub fn shard<'a>(
     taken_over: TakenOver,

@@ -1,5 +1,5 @@
-//! Formats requests and responses as text for `--trace`. Bodies are cut at 2 KB. The caller hides
-//! secrets.
+//! Formatting of requests and responses as text for `--trace`. Bodies are cut at 2 KB. The caller
+//! hides secrets.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use codec::{
 
 const MOST: usize = 2048;
 
-/// Formats a request that is encoded for HTTP/1.1, with the version over which it is sent.
+/// Formats a request in HTTP/1.1 encoding, with the version over which it is sent.
 #[must_use]
 pub fn request(origin: &Origin, bytes: &[u8], version: &str) -> String {
     let end = bytes

@@ -1,10 +1,10 @@
-//! Computes how early to wake before a deadline, and limits spinning. Used by [`crate::pacer`] and
-//! by the bare timer loop.
+//! Decides how early to wake before a deadline, and limits spinning. [`crate::pacer`] and the bare
+//! timer loop use it.
 //!
-//! The sleeper wakes early by the 90th percentile of recent wake-up delays and spins for the
+//! The sleeper wakes early by the 90th percentile of recent wake-up delays, and spins for the
 //! remaining time. With a larger pacing slack, it rarely spins.
 
-/// Maximum and initial lead, which is how early the sleeper wakes before a deadline.
+/// Maximum and initial lead: how early the sleeper wakes before a deadline.
 const LONGEST_NS: u64 = 60_000;
 /// Minimum lead, which covers reading the clock and starting the work.
 const SHORTEST_NS: u64 = 3_000;
@@ -12,7 +12,7 @@ const IN_TIME: f64 = 0.9;
 const STEP_NS: f64 = 1_000.0;
 /// Maximum share of a worker's time that may be spent spinning.
 const SPIN_SHARE: f64 = 0.25;
-/// Spin time that is allowed before the share applies.
+/// Spin time that is always allowed, before the share applies.
 const SPIN_CREDIT_NS: u64 = 2_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ impl Default for WakeupLatency {
 }
 
 impl WakeupLatency {
-    /// Returns how early to wake before a deadline. 0 if the share of spin time is used up after
+    /// Returns how early to wake before a deadline. Returns 0 if spinning has used up its share of
     /// `elapsed_ns`.
     #[must_use]
     pub fn early_ns(&self, elapsed_ns: u64) -> u64 {
@@ -43,10 +43,10 @@ impl WakeupLatency {
         }
     }
 
-    /// Returns when to wake for a deadline. All times are nanoseconds since the start.
+    /// Returns when to wake for a deadline. All times are nanoseconds since the start of the run.
     ///
     /// A deadline farther away than the slack gets a separate wake-up. Nearer deadlines share one:
-    /// the worker wakes one slack later and handles all that are due by then.
+    /// the worker wakes after one slack and handles all deadlines that are due.
     #[must_use]
     pub fn wake_at(&self, deadline_ns: u64, now_ns: u64, slack_ns: u64) -> u64 {
         let early_ns = self.early_ns(now_ns);

@@ -1,7 +1,7 @@
-//! Detects workers that hang, for example in a user's script. After a few seconds, a hung worker is
-//! given up: it is reported, and the run no longer waits for it.
+//! Detection of workers that hang, for example in a user's script. A worker that hangs for a few
+//! seconds is abandoned: it is reported, and the run no longer waits for it.
 //!
-//! The collector polls the watchdog ten times a second.
+//! The collector polls the watchdog ten times per second.
 
 use std::sync::{
     Arc,
@@ -12,27 +12,27 @@ use crate::stop::{StopHandle, Urgency};
 
 /// Time between two polls, in nanoseconds.
 pub const LOOK_NS: u64 = 100_000_000;
-/// Number of polls without a heartbeat after which a worker is given up.
+/// Number of polls without a heartbeat after which a worker is abandoned.
 const LOOKS: u32 = 50;
 const LOOKS_IN_A_HURRY: u32 = 10;
 
-/// Heartbeat of a worker, which updates it at every tick.
+/// The heartbeat of a worker, which the worker updates in every tick.
 #[derive(Debug, Default)]
 pub struct Pulse {
     beats: AtomicU64,
-    /// Id of the worker's thread. 0 before the thread runs.
+    /// ID of the worker's thread, or 0 before the thread runs.
     thread: AtomicI32,
     over: AtomicBool,
 }
 
 impl Pulse {
-    /// Registers the calling thread as the worker's.
+    /// Registers the calling thread as the worker's thread.
     pub fn begin(&self) {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         self.thread.store(thread, Ordering::Relaxed);
     }
 
-    /// Signals that the worker is alive.
+    /// Signals that the worker is responsive.
     pub fn beat(&self) {
         self.beats.fetch_add(1, Ordering::Relaxed);
     }
@@ -47,20 +47,20 @@ impl Pulse {
     }
 }
 
-/// Describes the current activity of a worker, if known.
+/// Describes what a worker is doing, if known.
 pub type Doing = Arc<dyn Fn(usize) -> Option<String> + Send + Sync>;
 
-/// A worker that was given up.
+/// A worker that was abandoned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stuck {
     /// Index of the worker.
     pub worker: usize,
-    /// Activity of the worker when it was given up, if known.
+    /// What the worker was doing when it was abandoned, if known.
     pub doing: Option<String>,
 }
 
 impl Stuck {
-    /// Returns the name of the worker, which follows "ended early by".
+    /// Returns a description of the worker, for texts after "ended early by".
     #[must_use]
     pub fn by_whom(&self) -> String {
         let from = self.doing.as_ref().map(|doing| format!(" from {doing}"));
@@ -79,7 +79,7 @@ impl std::fmt::Display for Stuck {
     }
 }
 
-/// Watches the workers of a run.
+/// Monitors the workers of a run.
 pub struct Watchdog {
     workers: Vec<WatchedWorker>,
     stop: StopHandle,
@@ -91,9 +91,10 @@ pub struct Watchdog {
 struct WatchedWorker {
     pulse: Arc<Pulse>,
     beats: u64,
-    /// How long the worker's thread has waited for a CPU, in nanoseconds.
+    /// Time that the worker's thread has waited for a CPU, in nanoseconds.
     waited_ns: u64,
-    /// Time without a heartbeat in which the thread did not wait for a CPU, in nanoseconds.
+    /// Time without a heartbeat, except for times in which the thread waited for a CPU, in
+    /// nanoseconds.
     still_ns: u64,
     given_up: bool,
 }
@@ -118,7 +119,7 @@ impl Watchdog {
         }
     }
 
-    /// Polls the workers if a poll is due. Returns the workers that this call gave up.
+    /// Polls the workers if a poll is due. Returns the workers that this call abandons.
     pub fn look(&mut self, now_ns: u64) -> Vec<usize> {
         if now_ns < self.next_look_ns {
             return Vec::new();
@@ -126,7 +127,7 @@ impl Watchdog {
         self.next_look_ns = now_ns + LOOK_NS;
         let urgency = self.stop.urgency();
         if urgency > Urgency::None {
-            // Only the hung worker may have been able to notice the stop.
+            // The hung worker may be the only one that could have noticed the stop.
             self.stop.noticed(now_ns);
         }
         let patience = if urgency == Urgency::Abort {
@@ -155,14 +156,14 @@ impl Watchdog {
         found
     }
 
-    /// Whether all workers have ended or were given up.
+    /// Returns whether all workers have ended or were abandoned.
     #[must_use]
     pub fn all_over(&self) -> bool {
         let mut workers = self.workers.iter();
         workers.all(|worker| worker.given_up || worker.pulse.is_over())
     }
 
-    /// Returns the workers that were given up.
+    /// Returns the abandoned workers.
     #[must_use]
     pub fn into_stuck(self) -> Vec<Stuck> {
         self.stuck
@@ -170,7 +171,7 @@ impl Watchdog {
 }
 
 impl WatchedWorker {
-    /// Whether the heartbeat has not changed for the time of `patience` polls.
+    /// Returns whether the heartbeat has not changed for the time of `patience` polls.
     fn is_still(&mut self, patience: u32) -> bool {
         if self.given_up || self.pulse.is_over() {
             return false;
@@ -183,7 +184,8 @@ impl WatchedWorker {
         }
         let waited = waited_ns(self.pulse.thread.load(Ordering::Relaxed)).unwrap_or(0);
         let waiting = waited.saturating_sub(std::mem::replace(&mut self.waited_ns, waited));
-        // A worker that gets no CPU time is not hung. One that loops gets some on any machine.
+        // A worker that gets no CPU time does not hang. A worker in an endless loop gets some on
+        // any machine.
         self.still_ns += LOOK_NS.saturating_sub(waiting);
         self.still_ns >= u64::from(patience) * LOOK_NS
     }

@@ -1,4 +1,4 @@
-//! State of one worker, shared by its tasks on a single thread: clock, deadlines, recorder,
+//! State of a worker, which its tasks share on a single thread: clock, deadlines, recorder,
 //! connections, receive buffer.
 
 use std::{
@@ -38,13 +38,13 @@ use crate::{
     watchdog::Pulse,
 };
 
-/// Maximum number of queued lines. Lines beyond it are dropped, so that no user waits for the
+/// Maximum number of queued lines. Further lines are dropped, so that no user waits for the
 /// terminal.
 const MAX_LINES: usize = 10_000;
 const MAX_REMARKS: usize = 16;
 const RECEIVE_BUFFER: usize = 64 << 10;
 
-/// A message to the collector.
+/// A message from a worker to the collector.
 #[derive(Debug)]
 pub enum WorkerMessage {
     /// A closed interval.
@@ -58,15 +58,15 @@ pub enum WorkerMessage {
 pub enum OutputLine {
     #[expect(missing_docs, reason = "the names are self-explanatory")]
     Log { text: String, secrets: Vec<String> },
-    /// Output of a hook, printed unchanged.
+    /// Output of a hook, to be printed unchanged.
     Text(String),
-    /// A line that a script prints to standard error, unchanged.
+    /// A line that a script writes to standard error, to be printed unchanged.
     ErrorText(String),
-    /// Why a virtual user ended early. Sent only on request.
+    /// Why a virtual user ended early. Sent only if requested.
     Error(KeptReason),
     /// Several lines of a trace.
     Trace(String),
-    /// A step of a virtual user. Sent only on request.
+    /// A step of a virtual user. Sent only if requested.
     Step(StepTrace),
     /// A note that every report shows.
     Remark(String),
@@ -74,31 +74,31 @@ pub enum OutputLine {
     Negotiated {
         /// Origin and version.
         version: NegotiatedVersion,
-        /// The note.
+        /// Text of the note.
         text: String,
     },
-    /// A new value of a secret variable, to be hidden in the trace. Sent only while tracing.
+    /// A new value of a secret variable, which the trace must hide. Sent only while tracing.
     Secret(String),
 }
 
-/// Context shared by all workers of a run.
+/// The context that all workers of a run share.
 #[derive(Debug, Clone)]
 pub struct WorkerContext {
     /// Start of the run.
     pub zero: crate::clock::Zero,
     /// Handle that stops the run.
     pub stop: StopHandle,
-    /// Lease of the node, if any.
+    /// Lease of the node, if the process is a node.
     pub lease: Option<Lease>,
-    /// Control of the load, if it can be changed.
+    /// Control of the load, if the load can be changed.
     pub load_control: Option<LoadControl>,
-    /// Takeovers of shares, if allowed.
+    /// Takeovers of shares, if they are allowed.
     pub takeovers: Option<ShardTakeover>,
     /// Channel to the collector.
     pub messages: Sender<WorkerMessage>,
     /// Number of queued lines that the collector has not yet received.
     pub lines: Arc<AtomicUsize>,
-    /// This process's share of everything that the plan numbers.
+    /// This process's share of arrivals, users and other numbered things in the plan.
     pub share: Share,
     /// Whether to trace requests and responses.
     pub trace: bool,
@@ -106,18 +106,19 @@ pub struct WorkerContext {
     pub walks: bool,
     /// Time to wait for in-flight work after the last arrival. `None` means no limit.
     pub drain_ns: Option<u64>,
-    /// How late a deadline may be handled so that several share a wake-up, in nanoseconds.
+    /// How much later than its deadline an action may start so that several actions share a
+    /// wake-up, in nanoseconds.
     pub pacing_slack_ns: u64,
     /// Labels of the run.
     pub labels: Registry,
-    /// This worker's heartbeat.
+    /// Heartbeat of this worker.
     pub pulse: Arc<Pulse>,
 }
 
 /// Returns how many requests were due by a time (nanoseconds from the start) but have not started.
 pub type Backlog = Box<dyn Fn(u64) -> u64>;
 
-/// State of a worker.
+/// The state of a worker.
 pub struct Worker {
     /// Index of the worker in its group.
     pub index: usize,
@@ -134,20 +135,20 @@ pub struct Worker {
     pub deadlines: RefCell<Deadlines>,
     /// Receive buffer for all connections.
     pub buffer: RefCell<Box<[u8]>>,
-    /// Context shared by all workers.
+    /// Context that all workers share.
     pub common: WorkerContext,
     /// Memory budget of the worker.
     pub memory: Rc<Memory>,
     /// Number of requests in flight.
     pub in_flight: Cell<u64>,
     in_flight_ages: RefCell<InFlightAges>,
-    /// Counts due requests that wait for their connection. Set by drivers that pace connections.
+    /// Counts due requests that wait for their connection. Drivers that pace connections set it.
     pub backlog: RefCell<Option<Backlog>>,
     /// Number of active virtual users.
     pub users: Cell<u64>,
     /// Number of open connections.
     pub open: Rc<Cell<u64>>,
-    /// Number of those that are WebSocket connections.
+    /// Number of open WebSocket connections.
     pub websockets: Rc<Cell<u64>>,
     /// Number of open Socket.IO sessions.
     pub socketio: Rc<Cell<u64>>,
@@ -155,7 +156,8 @@ pub struct Worker {
     pub http2: Http2Levels,
     /// Wakes the pacer.
     pub alarm: PacerWaker,
-    /// Limit for waits that must end when no more arrivals may start. Aborted by `end_arrivals`.
+    /// Limit for waits that must end when no more arrivals start. Aborted by
+    /// [`Worker::end_arrivals`].
     pub arrivals_end: Limit,
     aborted: Cell<bool>,
     remarks: RefCell<Vec<String>>,
@@ -169,7 +171,7 @@ pub struct Worker {
 /// Current levels of a worker's HTTP/2 connections.
 #[derive(Debug, Default)]
 pub struct Http2Levels {
-    /// Number of open connections. `None` until the first is opened.
+    /// Number of open connections. `None` until the first connection is opened.
     pub connections: Cell<Option<u64>>,
     /// Number of open streams.
     pub streams: Cell<u64>,
@@ -192,7 +194,7 @@ impl WorkerPosition {
     }
 }
 impl Worker {
-    /// Returns the worker's share of everything that the plan numbers, across all processes.
+    /// Returns the worker's share of the run's numbered things, across all processes.
     #[must_use]
     pub fn share(&self) -> Share {
         self.position().part_of(self.common.share)
@@ -249,8 +251,8 @@ impl Worker {
         }
     }
 
-    /// Returns the number of a label that appears during the run, or the number of `(other)` if
-    /// there are too many.
+    /// Returns the ID of a label that appears during the run, or the ID of `(other)` if there are
+    /// too many labels.
     pub fn label(&self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         let (id, is_new) = self.labels.borrow_mut().id(group, method, name);
         if is_new {
@@ -262,8 +264,8 @@ impl Worker {
         id
     }
 
-    /// Runs everything that is due: deadlines, the timer wheel, closed intervals. Called after
-    /// every completion, because a busy runtime rarely polls its timer.
+    /// Runs everything that is due: deadlines, the timer wheel, and closed intervals. Must be
+    /// called after every completion, because a busy runtime rarely polls its timer.
     pub fn run_due(&self, now_ns: u64) {
         let tick = {
             let mut deadlines = self.deadlines.borrow_mut();
@@ -305,7 +307,7 @@ impl Worker {
         limit: &Limit,
     ) -> Result<(), crate::deadlines::Cut> {
         let at_ns = if mutant::is(Mutant::MillisecondTimers) {
-            // Add one tick more than rounding up needs. Otherwise, every second arrival would
+            // Add one tick more than rounding up requires. Otherwise, every second arrival would
             // already be due.
             (at_ns / 1_000_000 + 2) * 1_000_000
         } else {
@@ -320,42 +322,42 @@ impl Worker {
         .await
     }
 
-    /// Returns the wall clock at a time of the run, in nanoseconds since 1970.
+    /// Converts a time of the run to the wall clock, in nanoseconds since 1970.
     #[must_use]
     pub fn wall_ns(&self, ns: u64) -> u64 {
         self.common.zero.wall_ns + ns
     }
 
-    /// Returns the wall clock at a time of the run, in seconds since 1970.
+    /// Converts a time of the run to the wall clock, in seconds since 1970.
     #[must_use]
     pub fn wall_s(&self, ns: u64) -> i64 {
         i64::try_from(self.wall_ns(ns) / 1_000_000_000).unwrap_or(i64::MAX)
     }
 
-    /// Queues a line to print. If too many lines are queued, drops and counts the line.
+    /// Queues a line to print. If too many lines are queued, drops the line and counts it.
     pub fn emit(&self, line: OutputLine) {
-        // Never drop a secret, because the next line that contains it would print it.
+        // Never drop a secret, because later lines that contain it would reveal it.
         let may_be_lost = !matches!(line, OutputLine::Secret(_));
         if self.common.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES && may_be_lost {
             self.common.lines.fetch_sub(1, Ordering::Relaxed);
             self.recorder.borrow_mut().run.lines_lost += 1;
             return;
         }
-        // The collector outlives the workers. Without a collector, no one reads the line.
+        // The collector outlives the workers. Without a collector, the line is not needed.
         let _ = self
             .common
             .messages
             .send(WorkerMessage::Line(Raw::new(line)));
     }
 
-    /// Starts stall sampling now. Called by drivers that attach after the run began.
+    /// Starts to sample stalls now. For drivers that attach after the run began.
     pub fn start_late(&self, now_ns: u64) {
         self.next_sample
             .set(look_in(self.seed, now_ns / TICK_NS + 1, self.index).max(self.next_sample.get()));
         self.deadlines.borrow_mut().begin(now_ns);
     }
 
-    /// Sends a note for every report. A repeated note is sent once.
+    /// Sends a note for every report. Each distinct note is sent only once.
     #[cold]
     pub fn remark(&self, text: String) {
         if self.is_new_remark(&text) {
@@ -363,7 +365,7 @@ impl Worker {
         }
     }
 
-    /// Sends the HTTP version of an origin, with a note. A repeated note is sent once.
+    /// Sends the HTTP version of an origin, with a note. Each distinct note is sent only once.
     #[cold]
     pub fn negotiated(&self, version: NegotiatedVersion, text: String) {
         if self.is_new_remark(&text) {
@@ -394,7 +396,7 @@ impl Worker {
         self.watch(limit)
     }
 
-    /// Registers a limit that is aborted together with all in-flight work.
+    /// Registers a limit, which is aborted together with all in-flight work.
     pub fn watch(&self, limit: &Rc<Limit>) -> usize {
         if self.aborted.get() {
             limit.abort();
@@ -468,7 +470,7 @@ impl Worker {
     }
 
     /// Applies a pending stop request and returns its urgency. Every path that can observe a stop
-    /// must call this, or the run is recorded as completed.
+    /// must call this, otherwise the run is recorded as completed.
     pub fn apply_stop(&self, now_ns: u64) -> Urgency {
         if self.lease_has_ended(now_ns) {
             self.common.stop.fail(crate::lease::ENDED);
@@ -488,8 +490,8 @@ impl Worker {
         urgency
     }
 
-    /// Whether the lease has expired. If so, aborts all in-flight work. A process that was frozen
-    /// must call this before sending.
+    /// Returns whether the lease has expired, and aborts all in-flight work if so. A process that
+    /// was frozen must call this before sending.
     #[inline]
     pub fn is_without_lease(&self, now_ns: u64) -> bool {
         self.lease_has_ended(now_ns) && self.apply_stop(now_ns) == Urgency::Abort
@@ -501,7 +503,7 @@ impl Worker {
         lease.is_some_and(|lease| lease.has_ended_at(self.clock.absolute(now_ns)))
     }
 
-    /// Counts requests as in flight from a time that must not precede the last sample.
+    /// Counts requests as in flight since a time that must not precede the last sample.
     #[inline]
     pub fn requests_began(&self, since_ns: u64, label: LabelId, requests: u32) {
         self.sample_levels(since_ns);
@@ -511,7 +513,7 @@ impl Worker {
         in_flight_ages.begin(label, since_ns, requests);
     }
 
-    /// Removes requests that were provisionally counted as in flight. The caller counts the actual
+    /// Removes requests that were counted provisionally as in flight. The caller counts the actual
     /// ones.
     pub fn requests_uncounted(&self, now_ns: u64, label: LabelId, since_ns: u64, requests: u32) {
         for _ in 0..requests {
@@ -527,14 +529,14 @@ impl Worker {
         self.in_flight_ages.borrow_mut().end(label, since_ns);
     }
 
-    /// Starts a request for a driver that keeps no records. The request is in flight until
-    /// [`Worker::record`] receives its sample, whose `started_ns` must be this time.
+    /// Starts a request for a driver that keeps no records itself. The request is in flight until
+    /// [`Worker::record`] receives its sample, whose `started_ns` must equal `now_ns`.
     pub fn issue(&self, now_ns: u64, label: LabelId, intended: Intended) {
         self.requests_began(now_ns, label, 1);
         self.recorder.borrow_mut().issued(now_ns, label, intended);
     }
 
-    /// Records a request that was started with [`Worker::issue`], and runs what is due.
+    /// Records a request that was started with [`Worker::issue`], and runs everything that is due.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
         self.request_ended(sample.done_ns, sample.label, sample.started_ns);
         let mut recorder = self.recorder.borrow_mut();
@@ -546,11 +548,11 @@ impl Worker {
         self.run_due(sample.done_ns);
     }
 
-    /// Samples gauges, such as requests in flight, once for each random sampling time that has passed
-    /// since the last call, and records the stall.
+    /// Samples gauges, such as requests in flight, once for each random sampling time since the
+    /// last call, and records the stall.
     ///
-    /// Called by the pacer, and before a gauge changes, so that each sample has the value that was
-    /// current when it was due.
+    /// The pacer calls this, and so does all code that is about to change a gauge. Therefore each
+    /// sample has the value at its sampling time.
     #[inline]
     pub fn sample_levels(&self, now_ns: u64) {
         if now_ns >= self.next_sample.get() {
@@ -612,7 +614,7 @@ fn look_in(seed: u64, slot: u64, worker: usize) -> u64 {
     slot * TICK_NS + Rng::keyed(seed, Purpose::Sampling, slot, worker as u64).below(TICK_NS)
 }
 
-/// Wakes the pacer if an action becomes due before the pacer's wake-up time.
+/// Wakes the pacer if an action becomes due earlier than the pacer would wake.
 #[derive(Debug)]
 pub struct PacerWaker {
     at: Cell<u64>,
@@ -634,7 +636,7 @@ impl PacerWaker {
         self.at.set(at_ns);
     }
 
-    /// Whether an earlier time was requested.
+    /// Returns whether an earlier time was requested.
     #[must_use]
     pub fn is_before(&self, at_ns: u64) -> bool {
         self.at.get() < at_ns

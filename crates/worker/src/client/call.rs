@@ -1,4 +1,4 @@
-//! Sends a request and follows redirects.
+//! Sending of requests, including redirects.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -20,32 +20,32 @@ use crate::{
 };
 use codec::{Response, Target, Want, cookies::Jar, encode::Charset, url};
 
-/// The caller's connections, cookie jar and time limit.
+/// The connections, cookie jar and time limit of the caller, usually a virtual user.
 pub struct Agent<'u> {
     /// Connections of this user. Unused with a shared pool.
     pub pool: &'u ConnectionPool,
-    /// Time limit of the user's waits, which also aborts them when the run ends.
+    /// Time limit of the user's waits. The end of the run aborts it.
     pub limit: &'u Rc<Limit>,
     /// Cookies of this user.
     pub jar: &'u mut Jar,
 }
 
-/// A request to send, and the parts of the response that are needed.
+/// A request to send, and the parts of the response to keep.
 #[derive(Debug, Clone)]
 pub struct Call<'c> {
     /// Label of the samples.
     pub label: LabelId,
     /// HTTP method.
     pub method: &'c str,
-    /// The encoded request.
+    /// Request in encoded form.
     pub request: Cow<'c, Built>,
     /// Parts of the response that the caller needs.
     pub want: Want,
     /// Encoding of header values.
     pub charset: Charset,
-    /// Whether the caller has set cookies for this request.
+    /// Whether the caller set cookies for this request.
     pub sets_cookies: bool,
-    /// Rules for redirects. `None` means that they are not followed.
+    /// Rules for redirects. `None` means that redirects are not followed.
     pub redirects: Option<Redirects>,
 }
 
@@ -58,19 +58,19 @@ pub struct Redirects {
     pub keep_method: bool,
 }
 
-/// Receives callbacks during a call.
+/// The callbacks of a call.
 pub trait Caller {
     /// Called before each request is sent, including requests after redirects.
     fn sending(&mut self, now_ns: u64);
     /// Called for each response that is a redirect, before its data is dropped.
     fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Response);
-    /// Builds the request for a redirect. Fails if the request cannot be sent.
+    /// Builds the request that follows a redirect. Fails if the request cannot be sent.
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError>;
     /// Called if the server sets a malformed cookie.
     fn odd_cookie(&mut self, now_ns: u64);
 }
 
-/// A caller that needs only the result of the call. The call must not follow redirects.
+/// A caller that needs no callbacks. Its calls must not follow redirects.
 #[derive(Debug, Clone, Copy)]
 pub struct NoCaller;
 
@@ -86,37 +86,38 @@ impl Caller for NoCaller {
     fn odd_cookie(&mut self, _: u64) {}
 }
 
-/// The reason why a call failed.
+/// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
     /// No complete response was received.
     Fault(Fault),
     /// The call exceeded this maximum number of redirects.
     TooManyRedirects(u32),
-    /// The `Location` of the redirect is not a URL. The text is omitted, because it may be secret.
+    /// The `Location` of the redirect is not a URL. Its text is omitted, because it may contain
+    /// secrets.
     Location,
-    /// The redirect leads to this host, which is not allowed. The call ends with the redirecting
-    /// response.
+    /// The redirect leads to this host, which is not allowed. The call ends with the redirect as
+    /// its response.
     Stranded(String),
     /// The request for the redirect could not be built.
     Build(BuildError),
 }
 
-/// The request of one hop: the first request, or one after a redirect.
+/// The request of one hop: the first request, or a request that follows a redirect.
 #[derive(Clone, Copy)]
 struct HopRequest<'a> {
     request: &'a Built,
     method: &'a str,
 }
 
-/// The request of one hop that may be sent over HTTP/2.
+/// The request of one hop, for sending over HTTP/2.
 struct Http2Hop<'a> {
     request: &'a Built,
     origin_id: OriginId,
     protocol: ProtocolCell,
 }
 
-/// A request as written to the connection.
+/// A request in the form that is written to the connection.
 #[derive(Clone, Copy)]
 pub(super) struct WireRequest<'a> {
     pub(super) bytes: &'a [u8],
@@ -124,8 +125,8 @@ pub(super) struct WireRequest<'a> {
 }
 
 impl Client {
-    /// Sends a request and follows redirects. `exchange` contains the last response, complete or
-    /// partial.
+    /// Sends a request and follows redirects. Afterwards, `exchange` contains the last response,
+    /// complete or partial.
     pub async fn send(
         &self,
         agent: &mut Agent<'_>,
@@ -202,7 +203,7 @@ impl Client {
                 origin_id: origin,
                 protocol,
             };
-            // The future is boxed, because it would enlarge every user of HTTP/1.1.
+            // Box the future, because it would enlarge every user of HTTP/1.1.
             let sent = Box::pin(self.hop_http2(hop, agent, call, caller, exchange));
             match sent.await? {
                 Http2Result::Answered => return Ok(()),
@@ -213,7 +214,7 @@ impl Client {
         }
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
         let permit = pool.enter(origin, agent.limit).await?;
-        // The first request starts now unless it had to wait.
+        // The first request starts now, unless it had to wait.
         let is_first = exchange.moments.first_write.is_none();
         let now = if permit.is_none() && is_first {
             exchange.moments.started
@@ -230,7 +231,7 @@ impl Client {
         let known = pool.take(origin, now, self.http.idle_close_ns);
         let mut conn = match known {
             Some(conn) => conn,
-            // The future is boxed because it is large and connecting is rare.
+            // Box the future, because it is large and connecting is rare.
             None => Box::pin(self.open(request, call, agent.limit, exchange)).await?,
         };
         exchange.connection = Some(conn.info);
@@ -297,7 +298,7 @@ impl Client {
         sent
     }
 
-    /// Returns the needed parts of a response, including those that are only printed.
+    /// Returns the parts of a response to keep, including those that are only printed.
     pub(super) fn wanted(&self, call: &Call<'_>) -> Want {
         if self.worker.common.trace || self.worker.common.walks {
             Want {
@@ -350,7 +351,8 @@ impl Client {
         conn.carried += 1;
         match ended {
             Ok(_) => Ok(()),
-            // No byte of this response arrived, so the server had closed the reused connection.
+            // No byte of this response arrived, so the server had already closed the reused
+            // connection.
             Err(TransportError(fault, _))
                 if exchange.moments.bytes_in == read_before && carried > 0 =>
             {
@@ -402,8 +404,8 @@ impl Client {
         request.completed(cookie.map(|cookie| (cookie, call.charset)), exchange.trace)
     }
 
-    /// Decides whether the request of an exchange carries a trace context. Requests after a redirect
-    /// carry that of the first one.
+    /// Decides whether the request of an exchange carries a trace context. Requests after a
+    /// redirect carry the context of the first request.
     pub(super) fn draw_trace(&self, request: &Built, now_ns: u64, exchange: &mut Exchange) {
         let Some(contexts) = &self.trace_contexts else {
             return;

@@ -24,7 +24,7 @@ use codec::{
 /// Timestamps in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moments {
-    /// When the worker took up the request.
+    /// When the worker picked up the request.
     pub started: u64,
     /// When the first byte was written.
     pub first_write: Option<u64>,
@@ -34,13 +34,13 @@ pub struct Moments {
     pub first_read: Option<u64>,
     /// When the head of the response was complete.
     pub head: u64,
-    /// When the last byte was read, or when the request was given up.
+    /// When the last byte was read, or the request was abandoned.
     pub done: u64,
     /// Number of bytes written.
     pub bytes_out: u64,
     /// Number of bytes read.
     pub bytes_in: u64,
-    /// Durations of lookup, connect and TLS, if the request opened a connection.
+    /// Durations of the lookup, connect and TLS handshake, if the request opened a connection.
     pub opening: measure::accumulator::Opening,
 }
 
@@ -52,16 +52,16 @@ pub struct Limits {
     headers_at: u64,
     idle_ns: Option<u64>,
     idle_at: u64,
-    /// Limit between two events of a streamed response.
+    /// Maximum time between two events of a streamed response.
     event_idle_ns: Option<u64>,
     event_idle_at: u64,
-    /// How long after it was sent the request ends without a failure.
+    /// Time after sending at which the request ends without a failure.
     until_ns: Option<u64>,
     until_at: u64,
 }
 
 impl Limits {
-    /// Creates the limits of a request that started at this time.
+    /// Creates the limits of a request that started at `started`.
     #[must_use]
     pub fn from(started: u64, timeouts: &Timeouts) -> Limits {
         let after = |ns: Option<u64>| ns.map_or(NEVER, |ns| started.saturating_add(ns));
@@ -83,7 +83,7 @@ impl Limits {
         self.event_idle_ns = rules.idle_ns;
         if let Some(StreamUntil::TimeNs(ns)) = rules.until {
             self.until_ns = Some(ns);
-            // The plan's limit is for a response that the plan does not end.
+            // The plan's time limit does not apply to responses that the plan ends itself.
             self.total_at = self.total_at.saturating_add(ns);
         }
         if let Some(ns) = rules.max_time_ns {
@@ -108,8 +108,8 @@ impl Limits {
             || self.until_ns.is_some()
     }
 
-    /// Records that the request was sent. The limit for the head starts now, unless the head has
-    /// already arrived.
+    /// Records that the request was sent. The time limit for the head starts now, unless the head
+    /// has already arrived.
     pub(super) fn sent(&mut self, now_ns: u64, awaits_head: bool) {
         let headers_ns = self.headers_ns.filter(|_| awaits_head);
         self.headers_at = headers_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
@@ -124,13 +124,14 @@ impl Limits {
         }
     }
 
-    /// Whether a wait was cut short because the request ends without a failure.
+    /// Returns whether the wait ended because the plan ends the request at this time, which is not
+    /// a failure.
     pub(super) fn is_until(&self, cut: Cut) -> bool {
         let failing = self.total_at.min(self.headers_at).min(self.idle_at);
         cut == Cut::Expired && self.until_at < failing.min(self.event_idle_at)
     }
 
-    /// Ends the limit for the head.
+    /// Removes the time limit for the head.
     pub(super) fn head_arrived(&mut self) {
         self.headers_at = NEVER;
     }
@@ -141,7 +142,7 @@ impl Limits {
         }
     }
 
-    /// Returns the fault for a wait that one of these limits cut short.
+    /// Returns the fault for a wait that one of these limits ended.
     #[must_use]
     pub fn fault(&self, cut: Cut) -> Fault {
         match cut {
@@ -164,31 +165,31 @@ pub struct Exchange {
     pub intended: Intended,
     /// Timestamps of the request.
     pub moments: Moments,
-    /// The connection that the request uses. `None` if it got none.
+    /// The request's connection. `None` if it never got one.
     pub connection: Option<ConnectionInfo>,
-    /// Trace context of the request, also if it is not sent yet. `None` if it is not traced.
+    /// Trace context of the request, set before sending. `None` if the request is not traced.
     pub(super) trace: Option<SpanContext>,
-    /// Whether it was decided if the request is traced.
+    /// Whether the decision to trace the request has been made.
     pub(super) is_trace_drawn: bool,
-    /// The response received so far.
+    /// Response data received so far.
     pub answer: Response,
     /// Time limits of the request.
     pub limits: Limits,
     /// Memory reserved for the response.
     pub reserved: Held,
-    /// The events of the response, if it should be a stream.
+    /// Events of the response, if the plan expects a streamed response.
     pub streamed: Option<Box<StreamedResponse>>,
 }
 
 impl Exchange {
-    /// Returns the trace context that the request carried. `None` if it was not traced, or not
-    /// sent.
+    /// Returns the trace context that was sent with the request. `None` if the request was not
+    /// traced or not sent.
     #[must_use]
     pub fn sent_trace(&self) -> Option<SpanContext> {
         self.trace.filter(|_| self.moments.first_write.is_some())
     }
 
-    /// Creates the exchange of a request that starts now.
+    /// Creates the exchange for a request that starts now.
     #[must_use]
     pub fn begun(
         intended: Intended,
@@ -212,14 +213,14 @@ impl Exchange {
         }
     }
 
-    /// Reads the response as a stream.
+    /// Makes the exchange read the response as a stream.
     pub fn read_as_stream(&mut self, streamed: StreamedResponse) {
         self.limits
             .add_stream(self.moments.started, streamed.rules());
         self.streamed = Some(Box::new(streamed));
     }
 
-    /// Returns the fault for a wait that a limit cut short. Notes if the plan ends the stream.
+    /// Returns the fault for a wait that a limit ended. Records whether the plan ended the stream.
     pub(super) fn cut_short(&mut self, cut: Cut) -> Fault {
         if self.limits.is_until(cut)
             && let Some(streamed) = &mut self.streamed
@@ -229,13 +230,13 @@ impl Exchange {
         self.limits.fault(cut)
     }
 
-    /// Whether the plan ended the stream, which is not a failure.
+    /// Returns whether the plan ended the stream, which is not a failure.
     pub(super) fn is_ended_by_plan(&self) -> bool {
         let streamed = self.streamed.as_ref();
         streamed.is_some_and(|streamed| streamed.is_ended_by_plan())
     }
 
-    /// Returns the fault to report if this one ended the exchange.
+    /// Returns the fault to report when `fault` ended the exchange.
     pub(super) fn stream_fault(&self, fault: Fault) -> Fault {
         let streamed = self.streamed.as_ref();
         let has_begun = streamed.is_some_and(|streamed| streamed.has_events());
@@ -245,7 +246,7 @@ impl Exchange {
         }
     }
 
-    /// Ends a streamed response. Returns why it is incomplete.
+    /// Ends a streamed response. Returns the fault if the stream is incomplete.
     pub(super) fn finish_stream(&mut self, now_ns: u64) -> Option<Fault> {
         let streamed = self.streamed.as_mut()?;
         if self.moments.done == 0 {
@@ -266,7 +267,7 @@ pub(super) struct OneAnswer<'a> {
     pub limit: &'a Rc<Limit>,
     pub want: Want,
     pub to_head: bool,
-    /// When the current attempt to write started.
+    /// When the current write attempt started.
     pub began: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Hosts that a test may load. By default, these are the target and the hosts of absolute URLs in
-//! the file. Others must be allowed explicitly.
+//! The hosts that a test may send requests to. By default, these are the target and the hosts of
+//! absolute URLs in the test file. The user must allow other hosts explicitly.
 //!
-//! Host names are compared in lower case, without port.
+//! Host names are compared in lower case and without the port.
 
 use plan::{
     At, Plan, Problem, Request, Variable, Work,
@@ -12,29 +12,29 @@ use serde_json::Value;
 
 use codec::url;
 
-/// Permissions for hosts, in addition to those that the user wrote in the test.
+/// The user's permissions, in addition to the hosts in the test file.
 #[derive(Debug, Clone, Default)]
 pub struct Allow {
-    /// Hosts, or `*.example.org` for all subdomains.
+    /// Additional hosts, or `*.example.org` for all subdomains.
     pub hosts: Vec<String>,
-    /// If set, only these hosts are allowed, including among those the user wrote.
+    /// If set, requests may only go to these hosts, even if the test file contains others.
     pub only: Option<Vec<String>>,
     /// Whether all other hosts are also allowed, with a note, as in other tools.
     pub others_too: bool,
 }
 
-/// Decision on whether a host may be loaded.
+/// Decision whether requests may be sent to a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
     /// The host is allowed.
     Allowed,
-    /// The host is allowed, and a note reports it.
+    /// The host is allowed, and a note mentions it.
     Noted,
     /// The host is refused.
     Refused,
 }
 
-/// The hosts that a run may load.
+/// The hosts that a run may send requests to.
 #[derive(Debug, Clone)]
 pub struct Hosts {
     known: Vec<String>,
@@ -57,13 +57,13 @@ impl Hosts {
         }
     }
 
-    /// Returns the hosts that the user wrote, with the target first.
+    /// Returns the hosts in the test file, starting with the target.
     #[must_use]
     pub fn known(&self) -> &[String] {
         &self.known
     }
 
-    /// Decides whether a host that appears during the run may be loaded.
+    /// Decides whether requests may be sent to a host that appears during the run.
     #[must_use]
     pub fn ruling(&self, host: &str) -> Ruling {
         let among = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, host));
@@ -92,7 +92,7 @@ impl Hosts {
         url::parse(plan.target.expose()).map(|target| target.origin.port)
     }
 
-    /// Returns advice for the user on how to allow a refused host.
+    /// Returns advice for the user: how to allow a refused host.
     #[must_use]
     pub fn advice(&self, host: &str) -> String {
         match &self.allow.only {
@@ -101,7 +101,7 @@ impl Hosts {
         }
     }
 
-    /// Reports hosts that are known before the run and missing from the fixed list.
+    /// Reports the hosts that are known before the run but missing from the user's list.
     #[must_use]
     pub fn problems(plan: &Plan, allow: &Allow) -> Vec<Problem> {
         let Some(only) = &allow.only else {
@@ -113,7 +113,7 @@ impl Hosts {
         all.extend(led_to(plan).into_iter().map(|host| (host, None)));
         let mut problems: Vec<Problem> = Vec::new();
         for (host, at) in all {
-            // The list must contain the pattern literally.
+            // The list must contain the pattern itself.
             if only
                 .iter()
                 .any(|pattern| *pattern == host || matches(pattern, &host))
@@ -151,7 +151,8 @@ pub fn canonical(text: &str) -> Option<String> {
     is_host.then_some(target.origin.host)
 }
 
-/// Returns hosts to which address overrides redirect connections. They need separate permission.
+/// Returns the hosts to which address overrides redirect connections. They need separate
+/// permission.
 fn led_to(plan: &Plan) -> Vec<String> {
     let route = &plan.http.route;
     let given = route.resolve.iter().flat_map(|one| &one.addresses);
@@ -222,11 +223,11 @@ fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
     hosts
 }
 
-/// Placeholder for a value that is unknown until the run starts.
+/// Placeholder for a value that is unknown before the run.
 const HOLE: &str = "\u{1}";
 
-/// Returns the host of an absolute URL if the host is constant. The actual host is checked again
-/// during the run.
+/// Returns the host of an absolute URL if the template determines it. The actual host is checked
+/// again during the run.
 fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     let text = text.trim_start();
     let (scheme, rest) = text.split_once("://")?;
@@ -247,7 +248,7 @@ fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     Some(target.origin.host)
 }
 
-/// Variables that have a value in the file. Others become placeholders.
+/// The variables that have a value in the file. Other variables become placeholders.
 struct Written<'p> {
     plan: &'p Plan,
     chosen: Option<(&'p str, &'p Value)>,

@@ -1,4 +1,4 @@
-//! HTTP/1.1 on one connection: writes requests and reads responses.
+//! HTTP/1.1 on one connection: writing requests and reading responses.
 
 use std::task::{Context, Poll, ready};
 
@@ -11,7 +11,7 @@ use crate::{
 };
 use codec::reply::{Keep, Replies};
 
-/// Maximum number of body bytes discarded per call.
+/// Maximum number of body bytes to discard per call.
 const SCRATCH: usize = 1 << 20;
 
 /// An HTTP/1.1 connection.
@@ -19,7 +19,7 @@ const SCRATCH: usize = 1 << 20;
 pub struct Http1 {
     stream: Stream,
     replies: Replies,
-    /// Bytes after a response that ends HTTP on the connection.
+    /// Bytes received after a response that ends HTTP on the connection.
     after_upgrade: Option<Box<[u8]>>,
 }
 
@@ -49,7 +49,8 @@ impl Http1 {
             .map_or(0, |read| read.len() as u64)
     }
 
-    /// Returns the stream behind a response with status 101, and the bytes that were read after it.
+    /// Returns the stream after a response with status 101, and the bytes that were read after the
+    /// response.
     #[must_use]
     pub fn into_upgraded(self) -> (Stream, Vec<u8>) {
         let read = self.after_upgrade.map(Vec::from);
@@ -117,8 +118,8 @@ impl Http1 {
         }
     }
 
-    /// Reads available bytes, up to the end of the last response. Returns the time at which that
-    /// response was complete.
+    /// Reads available bytes, up to the end of the last response. Returns the time at which the
+    /// last response was complete.
     fn poll_some<W: ExchangeObserver>(
         &mut self,
         cx: &mut Context<'_>,
@@ -159,12 +160,12 @@ impl Http1 {
             if !fed.done {
                 watch.on_partial(&mut self.replies.reply, now)?;
             } else if watch.answered(&mut self.replies.reply, now)? {
-                // Bytes after the last response would corrupt the next one.
+                // Bytes after the last response would corrupt the next response.
                 self.replies.reply.keep_alive &= bytes.is_empty();
                 if self.replies.reply.status == 101 && !bytes.is_empty() {
                     self.after_upgrade = Some(bytes.into());
                 }
-                // After an upgrade, more may have arrived.
+                // After an upgrade, more bytes may have arrived.
                 if n == room && self.replies.reply.status != 101 {
                     self.stream.drained();
                 }
@@ -217,7 +218,7 @@ impl Http1 {
     }
 }
 
-/// Waits until reading or writing is possible again. Returns ready only when the limit expires.
+/// Waits until reading or writing is possible again. Returns `Ready` only when the limit expires.
 fn waits<W: ExchangeObserver>(cx: &Context<'_>, limit: &Limit, watch: &mut W) -> Poll<Fault> {
     loop {
         let cut = ready!(limit.poll(cx));
@@ -245,7 +246,7 @@ impl Transport for Http1 {
             }
             let Some(broken) = out.broken else {
                 let read = ready!(self.poll_answers(cx, io, limit, watch));
-                // The unsent rest of the request would corrupt the next one.
+                // The unsent rest of the request would corrupt the next request.
                 self.replies.reply.keep_alive &= out.flushed;
                 return Poll::Ready(
                     read.map_err(|fault| TransportError(fault, ExchangeStage::Read)),

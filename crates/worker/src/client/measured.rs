@@ -1,4 +1,5 @@
-//! A timed request whose content the caller makes. The caller decides its outcome, perhaps later.
+//! Timed requests whose content the caller creates. The caller also decides the outcome, possibly
+//! later.
 
 use std::rc::Rc;
 
@@ -19,51 +20,50 @@ use crate::{
     worker::Worker,
 };
 
-/// Idle limit of requests that have none. With it, the client also reports when the request was
-/// written.
+/// Idle limit for requests without one. It makes the client report when the request was written.
 const AGES_NS: u64 = 1 << 60;
 
-/// A request, and when it should have started. Redirects are not followed, and cookies are the
-/// caller's.
+/// A request with its intended start. The call does not follow redirects, and the caller handles
+/// cookies.
 #[derive(Debug)]
 pub struct MeasuredCall<'c> {
-    /// Label of the request, unless the caller changes it in the sample.
+    /// Label of the request. The caller may change it in the sample.
     pub label: LabelId,
-    /// HTTP method, which the bytes of the request also contain.
+    /// HTTP method, which must match the encoded request.
     pub method: &'c str,
     /// The encoded request.
     pub request: &'c Built,
     /// Intended start.
     pub intended: Intended,
-    /// When the worker, or the caller on its behalf, took up the request.
+    /// When the worker picked up the request, or when the caller did so on its behalf.
     pub started_ns: u64,
-    /// Limit from now to the last byte. `None` means no limit.
+    /// Maximum time from now to the last byte, in nanoseconds. `None` means no limit.
     pub total_ns: Option<u64>,
-    /// Limit for each read. `None` means no limit.
+    /// Maximum time for each read, in nanoseconds. `None` means no limit.
     pub idle_ns: Option<u64>,
-    /// Limit from now until the request is written. `None` means no limit.
+    /// Maximum time from now until the request is written, in nanoseconds. `None` means no limit.
     pub connect_ns: Option<u64>,
     /// Parts of the response that the caller needs.
     pub want: Want,
-    /// Whether the host may be loaded, by [`Client::may_go_to`].
+    /// Whether requests may be sent to the host, as [`Client::may_go_to`] decided.
     pub is_allowed: bool,
 }
 
-/// A measured request whose outcome the caller decides.
+/// A measured request. The caller decides its outcome.
 #[derive(Debug)]
 pub struct Measured {
     /// Why the response is incomplete. `None` if it is complete.
     pub fault: Option<Fault>,
-    /// The sample, with the outcome `Ok` if the response is complete.
+    /// The sample. Its outcome is `Ok` if the response is complete.
     pub sample: Sample,
 }
 
-/// A measured request for a WebSocket connection.
+/// A measured request to open a WebSocket connection.
 #[derive(Debug)]
 pub struct MeasuredUpgrade {
-    /// The request.
+    /// Measurement of the request.
     pub measured: Measured,
-    /// The connection. `None` if the server refused, or if the request failed.
+    /// The connection. `None` if the server refused it or the request failed.
     pub socket: Option<WebSocket>,
 }
 
@@ -91,7 +91,7 @@ impl MeasuredCall<'_> {
         }
     }
 
-    /// Returns the sample of the call, with what is known of its exchange.
+    /// Returns the sample of the call, based on its exchange.
     #[must_use]
     pub fn sample(&self, exchange: &Exchange, ended: RequestOutcome, done_ns: u64) -> Sample {
         let (moments, status) = (&exchange.moments, exchange.answer.status);
@@ -111,7 +111,7 @@ impl MeasuredCall<'_> {
     }
 }
 
-/// Counts a request as in flight until it has ended, or until it is dropped.
+/// Counts a request as in flight until it ends or is dropped.
 struct InFlight<'w> {
     worker: &'w Worker,
     label: LabelId,
@@ -145,9 +145,10 @@ impl Drop for InFlight<'_> {
 }
 
 impl Client {
-    /// Sends a request over the caller's connections and measures it. The caller records the
-    /// sample. `limit` ends the request early, and must be known to the worker. If the future is
-    /// dropped, `exchange` has what is known.
+    /// Sends a request on the caller's connections and measures it. The caller records the sample.
+    ///
+    /// `limit` ends the request early, and must be registered with the worker. If the future is
+    /// dropped, `exchange` contains the data received so far.
     pub async fn measure(
         &self,
         call: &MeasuredCall<'_>,
@@ -160,7 +161,7 @@ impl Client {
         self.finish(call, exchange, in_flight, sent.err())
     }
 
-    /// Asks for a WebSocket connection and measures the request, as [`Client::measure`] does.
+    /// Requests a WebSocket connection and measures the request, like [`Client::measure`].
     pub async fn measure_upgrade(
         &self,
         call: &MeasuredCall<'_>,
@@ -243,7 +244,7 @@ impl Client {
             .await;
         sent.map_err(|error| match error {
             CallError::Fault(fault) => fault,
-            // No redirects are followed here.
+            // The call follows no redirects.
             _ => Fault::Other,
         })
     }

@@ -1,5 +1,5 @@
-//! The HTTP client of one worker. Sends encoded requests and returns responses with timestamps.
-//! Handles connections, cookies, redirects and limits.
+//! The HTTP client of a worker. Sends encoded requests and returns responses with timestamps.
+//! Manages connections, cookies, redirects and limits.
 
 mod call;
 pub mod exchange;
@@ -54,26 +54,26 @@ pub use streamed::{StreamRules, StreamedResponse};
 use trace_context::TraceContexts;
 use transport::WorkerBuffers;
 
-/// Maximum number of body bytes kept of a failed response whose body the test does not need.
+/// Maximum number of body bytes to keep of a failed response if the test does not need the body.
 pub const EXCERPT: usize = 1024;
 
-/// Settings shared by all workers of a run.
+/// Client settings that all workers of a run share.
 #[derive(Debug, Clone)]
 pub struct HttpClientConfig {
     /// Connection settings of the plan.
     pub http: plan::Http,
     /// TLS configuration.
     pub tls: Arc<ClientConfig>,
-    /// Local addresses that connections use in turn.
+    /// Local addresses for connections, used in turn.
     pub sources: Vec<IpAddr>,
-    /// Hosts that may be loaded.
+    /// The hosts to which requests may be sent.
     pub hosts: Hosts,
-    /// Origins known before the run.
+    /// Origins that are known before the run.
     pub origins: Vec<Origin>,
 }
 
 impl HttpClientConfig {
-    /// Creates the settings and loads TLS files. Returns an error message for the user on failure.
+    /// Creates the settings and loads TLS files. On failure, returns a message for the user.
     pub fn new(
         http: &plan::Http,
         hosts: Hosts,
@@ -89,7 +89,7 @@ impl HttpClientConfig {
     }
 }
 
-/// The client of one worker.
+/// The HTTP client of one worker.
 pub struct Client {
     worker: Rc<Worker>,
     http: plan::Http,
@@ -97,27 +97,27 @@ pub struct Client {
     connector: Connector,
     shared: Option<ConnectionPool>,
     origins: RefCell<Vec<Origin>>,
-    /// Protocols by number of the origin. Empty if all are HTTP/1.1.
+    /// Protocols by origin ID. Empty if all origins use HTTP/1.1.
     protocols: RefCell<Vec<ProtocolCell>>,
     request_heads: RefCell<RequestHeads>,
     heads: RefCell<Heads>,
     scratch: RefCell<Vec<u8>>,
     /// `None` if no requests carry a trace context.
     trace_contexts: Option<TraceContexts>,
-    /// Compressor of WebSocket connections that can share one.
+    /// Compressor that several WebSocket connections share, if their parameters allow it.
     compressor: RefCell<Option<(Negotiated, Rc<RefCell<Compressor>>)>>,
-    /// Whether connections count in the statistics.
+    /// Whether the statistics include the client's connections.
     is_recorded: bool,
-    /// Whether all origins are loaded over HTTP/1.1.
+    /// Whether all origins use HTTP/1.1.
     is_http1: bool,
 }
 
-/// Label and intended start to which the times of a new connection are attributed.
+/// The label and intended start under which the times of a new connection count.
 #[derive(Debug, Clone, Copy)]
 pub struct Purpose {
-    /// Label of the connection's times.
+    /// Label for the times of the connection.
     pub label: LabelId,
-    /// Intended start of the request. `None` if the connection serves no particular request.
+    /// Intended start of the request. `None` if the connection is not for a particular request.
     pub intended: Option<Intended>,
 }
 
@@ -147,27 +147,27 @@ impl Client {
         }
     }
 
-    /// Makes the client parse only the status of response heads. Cookies, redirects and encodings
-    /// are then ignored.
+    /// Makes the client parse only the status of response heads, and ignore cookies, redirects and
+    /// encodings.
     #[must_use]
     pub fn only_counting(mut self) -> Client {
         self.heads = RefCell::default();
         self
     }
 
-    /// Leaves the connections of this client out of the statistics.
+    /// Excludes the connections of this client from the statistics.
     #[must_use]
     pub fn unrecorded(mut self) -> Client {
         self.is_recorded = false;
         self
     }
 
-    /// Opens all later connections with this dialer instead of the network.
+    /// Uses a dialer instead of the network for all later connections.
     pub fn set_dialer(&mut self, dialer: Rc<dyn Dialer>) {
         self.connector.set_dialer(dialer);
     }
 
-    /// Uses these addresses for all later connections, where they exist.
+    /// Overrides the addresses of hosts for all later connections.
     pub fn set_host_overrides(&mut self, overrides: Box<HostOverrides>) {
         self.connector.set_overrides(overrides);
     }
@@ -189,7 +189,7 @@ impl Client {
         }
     }
 
-    /// Returns the number of an origin, which is assigned at first use.
+    /// Returns the ID of an origin. A new ID is assigned on first use.
     pub fn origin_id(&self, origin: &Origin) -> OriginId {
         let mut origins = self.origins.borrow_mut();
         let known = origins.iter().position(|o| o == origin);
@@ -251,7 +251,7 @@ impl Client {
         Ok(opened)
     }
 
-    /// Creates an HTTP/1.1 connection on a new stream.
+    /// Creates an HTTP/1.1 connection on a new stream of bytes.
     fn http1_on(&self, opened: Opened, origin: OriginId) -> Result<Box<Conn>, Fault> {
         let mut transport = Http1::over(Client::watched(opened.stream)?);
         transport.replies().excerpt = EXCERPT;
@@ -269,7 +269,8 @@ impl Client {
         stream.with_read_interest().map_err(|e| socket_fault(&e))
     }
 
-    /// Counts a connection as open until dropped. `None` outside the statistics.
+    /// Counts a connection as open until the returned value is dropped. `None` if the client is
+    /// unrecorded.
     fn open_count(&self) -> Option<OpenCount> {
         self.is_recorded.then(|| OpenCount::new(&self.worker.open))
     }
@@ -294,8 +295,8 @@ impl Client {
         }
     }
 
-    /// Whether a host that appeared during the run may be loaded. Adds a note unless the user wrote
-    /// the host.
+    /// Returns whether requests may be sent to a host that appeared during the run. Adds a note
+    /// unless the test file contains the host.
     pub fn may_go_to(&self, host: &str, reason: &str) -> bool {
         if self.hosts.ruling(host) == Ruling::Noted {
             self.worker.remark(format!(
@@ -305,7 +306,7 @@ impl Client {
         self.is_allowed(host, reason)
     }
 
-    /// Whether a host may be loaded that a script has. Adds a note if not.
+    /// Returns whether requests may be sent to a host that a script uses. Adds a note if not.
     pub fn is_allowed(&self, host: &str, reason: &str) -> bool {
         let ruling = self.hosts.ruling(host);
         if ruling == Ruling::Refused {

@@ -1,4 +1,4 @@
-//! Connection pools: one per virtual user, or a shared one with a limit.
+//! Connection pools: one for each virtual user, or a shared pool with a limit.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -15,23 +15,23 @@ use crate::{
     },
 };
 
-/// Index into the worker's table of origins.
+/// Index of an origin in the worker's table.
 pub type OriginId = u32;
 
-/// An open connection.
+/// An open HTTP/1.1 connection.
 #[derive(Debug)]
 pub struct Conn {
-    /// Protocol implementation on the connection.
+    /// HTTP/1.1 on this connection.
     pub transport: Http1,
-    /// Origin of the peer.
+    /// Origin of the server.
     pub origin: OriginId,
-    /// What is known of the connection.
+    /// Addresses and TLS parameters of the connection.
     pub info: ConnectionInfo,
     /// When the connection was last used.
     pub idle_since_ns: u64,
     /// Number of requests sent on the connection.
     pub carried: u64,
-    /// `None` outside the statistics.
+    /// Counts the connection while it is open. `None` if the client is unrecorded.
     pub(crate) _open: Option<OpenCount>,
 }
 
@@ -57,7 +57,7 @@ struct Semaphores {
     by_origin: RefCell<Vec<(OriginId, Rc<Semaphore>)>>,
 }
 
-/// A pool of idle connections. A shared pool has a limit.
+/// A pool of idle connections. A shared pool also limits their number.
 #[derive(Debug)]
 pub struct ConnectionPool {
     #[allow(
@@ -87,7 +87,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Creates a pool with a maximum number of connections per origin.
+    /// Creates a shared pool with a maximum number of connections per origin.
     #[must_use]
     pub fn shared(connections: usize) -> ConnectionPool {
         ConnectionPool {
@@ -140,7 +140,7 @@ impl ConnectionPool {
         None
     }
 
-    /// Returns the HTTP/2 connections to an origin. A virtual user has one.
+    /// Returns the HTTP/2 connections to an origin. A virtual user has at most one connection.
     pub(super) fn streams(&self, origin: OriginId, spread: StreamSpread) -> Rc<StreamPool> {
         let mut streams = self.streams.borrow_mut();
         if let Some(known) = streams.iter().find(|known| known.origin == origin) {
@@ -163,11 +163,11 @@ impl ConnectionPool {
         self.idle.borrow_mut().append(&mut other.idle.borrow_mut());
     }
 
-    /// Keeps a connection for reuse.
+    /// Stores a connection for reuse.
     pub fn put(&self, conn: Box<Conn>) {
         let mut idle = self.idle.borrow_mut();
         if idle.capacity() == 0 {
-            // Most users have one connection, and more capacity would waste memory for thousands of
+            // Most users have one connection. More capacity would waste memory with thousands of
             // users.
             idle.reserve_exact(1);
         }
@@ -175,7 +175,7 @@ impl ConnectionPool {
     }
 }
 
-/// Creates the pool of one of `workers` workers. Returns `None` if each user has a separate pool.
+/// Creates the pool for one of `workers` workers. Returns `None` if each user has a separate pool.
 #[must_use]
 pub fn of_worker(plan: plan::PoolPolicy, worker: usize, workers: usize) -> Option<ConnectionPool> {
     match plan {

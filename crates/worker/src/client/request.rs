@@ -1,4 +1,4 @@
-//! Encoded requests, and the changes that redirects make to them.
+//! Encoded requests, and how redirects change them.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ use measure::SpanContext;
 pub struct Built {
     /// Destination of the request.
     pub target: Target,
-    /// Head and body.
+    /// Head and body in HTTP/1.1 encoding.
     pub bytes: Vec<u8>,
-    /// Offset at the end of the header lines, where a `cookie` header can be inserted.
+    /// Offset of the end of the header lines, where a `cookie` header can be inserted.
     pub cookie_at: usize,
 }
 
@@ -29,8 +29,8 @@ impl Built {
         self.bytes.get(self.cookie_at + 2..).unwrap_or_default()
     }
 
-    /// Returns the bytes with a cookie header, which replaces any `cookie` header of the request,
-    /// and with a trace context.
+    /// Returns the bytes with a cookie header and a trace context. The cookie header replaces an
+    /// existing one.
     #[must_use]
     pub fn completed(
         &self,
@@ -61,27 +61,27 @@ impl Built {
         Cow::Owned(bytes)
     }
 
-    /// Whether the test itself sets the trace context of this request.
+    /// Returns whether the test sets the trace context of this request itself.
     pub(super) fn has_traceparent(&self) -> bool {
         lines(&self.bytes[..self.cookie_at]).any(|line| is_named(line, "traceparent"))
     }
 }
 
-/// Length of the header line of a trace context.
+/// Length of the header line for a trace context.
 const TRACEPARENT: usize = 70;
 
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split_inclusive(|byte| *byte == b'\n')
 }
 
-/// Whether a header line has this name.
+/// Returns whether a header line has this name.
 pub(super) fn is_named(line: &[u8], name: &str) -> bool {
     let has_name = line.get(..name.len());
     line.get(name.len()) == Some(&b':')
         && has_name.is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()))
 }
 
-/// The reason why a request could not be built.
+/// Why a request could not be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildError {
     /// The URL is invalid.
@@ -92,7 +92,7 @@ pub enum BuildError {
     File(std::io::ErrorKind),
 }
 
-/// Changes to a request for a redirect.
+/// Changes that a redirect makes to a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Override<'a> {
     /// The new URL.

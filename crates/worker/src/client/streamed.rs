@@ -1,4 +1,4 @@
-//! A streamed response: its events are read as they arrive, and their times are recorded.
+//! Streamed responses: reads events as they arrive, and records their times.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -18,24 +18,24 @@ use plan::event_stream::StreamUntil;
 use super::exchange::Moments;
 use crate::{memory::Held, worker::Worker};
 
-/// How a step reads streamed responses, compiled before the run.
+/// How a step reads streamed responses. Compiled before the run.
 #[derive(Debug, Clone)]
 pub struct StreamRules {
     /// Format of the events.
     pub format: Format,
-    /// Longest time between two events in nanoseconds.
+    /// Maximum time between two events in nanoseconds.
     pub idle_ns: Option<u64>,
-    /// When the client ends the stream.
+    /// Condition on which the client ends the stream.
     pub until: Option<StreamUntil>,
-    /// Longest duration of the response in nanoseconds, instead of the plan's time limit.
+    /// Maximum duration of the response in nanoseconds, which replaces the plan's time limit.
     pub max_time_ns: Option<u64>,
-    /// Whether the text of the answer is needed.
+    /// Whether to keep the text of the answer.
     pub keeps_text: bool,
-    /// Paths whose first value in the events is needed.
+    /// JSON paths whose first value in the events is kept.
     pub paths: Vec<JsonPath>,
 }
 
-/// A streamed response, as far as it was received.
+/// The received part of a streamed response.
 pub struct StreamedResponse {
     rules: Arc<StreamRules>,
     worker: Rc<Worker>,
@@ -43,7 +43,7 @@ pub struct StreamedResponse {
     intended: Intended,
     reader: EventReader,
     seen: StreamProgress,
-    /// Number of body bytes already read of a body that is kept.
+    /// Number of bytes of a kept body that have already been read as events.
     body_read: usize,
     /// Memory for the parser, the text and the values.
     reserved: Held,
@@ -53,7 +53,7 @@ pub struct StreamedResponse {
     read: LatestRead,
 }
 
-/// The read that was passed on last. HTTP/2 passes on each frame of a read.
+/// The read that was passed on last. Over HTTP/2, each frame of a read is passed on separately.
 #[derive(Debug, Default, Clone, Copy)]
 struct LatestRead {
     at_ns: u64,
@@ -68,7 +68,7 @@ impl std::fmt::Debug for StreamedResponse {
     }
 }
 
-/// What the events so far have shown.
+/// Results of the events read so far.
 #[derive(Debug, Default)]
 struct StreamProgress {
     events: u64,
@@ -77,14 +77,15 @@ struct StreamProgress {
     first_token_ns: Option<u64>,
     last_token_ns: Option<u64>,
     usage: Usage,
-    /// Whether content followed the last number of output tokens, which is then preliminary.
+    /// Whether content followed the last reported number of output tokens, so that the number is
+    /// preliminary.
     is_usage_preliminary: bool,
     text: String,
     values: Vec<Option<String>>,
 }
 
 impl StreamedResponse {
-    /// Creates the response of a request that begins.
+    /// Creates the response of a new request.
     #[must_use]
     pub fn new(
         worker: &Rc<Worker>,
@@ -110,14 +111,14 @@ impl StreamedResponse {
         }
     }
 
-    /// Prepares for the response to the next request of a chain of redirects.
+    /// Prepares for the response to the next request in a chain of redirects.
     pub(super) fn begin_hop(&mut self) {
         self.body_read = 0;
         self.is_open = false;
         self.is_ended_by_plan = false;
     }
 
-    /// Notes the head of the response.
+    /// Records that the head of the response arrived.
     pub(super) fn on_head(&mut self, status: u16) {
         self.is_open = is_streamed(status);
     }
@@ -134,34 +135,35 @@ impl StreamedResponse {
         &self.seen.text
     }
 
-    /// Returns the first value at the path with this index, as text.
+    /// Returns the first value at the path with this index in the rules, as text.
     #[must_use]
     pub fn value(&self, index: usize) -> Option<&str> {
         self.seen.values.get(index)?.as_deref()
     }
 
-    /// Whether an event was read.
+    /// Returns whether any event was read.
     pub(super) fn has_events(&self) -> bool {
         self.seen.events > 0
     }
 
-    /// Whether the client ended the stream, as the rules say. The response is complete then.
+    /// Returns whether the client ended the stream according to the rules. The response then counts
+    /// as complete.
     pub(super) fn is_ended_by_plan(&self) -> bool {
         self.is_ended_by_plan
     }
 
-    /// Ends the stream as the rules say, unless the service has not answered yet.
+    /// Ends the stream according to the rules, unless the service has not responded yet.
     pub(super) fn end_by_plan(&mut self) {
         self.is_ended_by_plan = self.is_open;
     }
 
-    /// Returns when the last event was read. `None` before the first one.
+    /// Returns the time at which the last event was read. `None` before the first event.
     pub(super) fn last_event_ns(&self) -> Option<u64> {
         (self.seen.events > 0).then_some(self.read.at_ns)
     }
 
-    /// Reads the new part of a body, which is removed unless the caller keeps it. Returns whether
-    /// an event was complete. Fails like [`StreamedResponse::read`].
+    /// Reads the new part of a body, and removes it unless the caller keeps the body. Returns
+    /// whether an event was completed. Fails like [`StreamedResponse::read`].
     pub(super) fn read_reply(
         &mut self,
         reply: &mut Reply,
@@ -183,9 +185,9 @@ impl StreamedResponse {
         result
     }
 
-    /// Reads a part of the body. Returns whether an event was complete.
+    /// Reads a part of the body. Returns whether an event was completed.
     ///
-    /// Fails if the body cannot be read as a stream, and when the client ends the stream.
+    /// Fails if the body cannot be read as a stream, or if the client ends the stream.
     pub(super) fn read(
         &mut self,
         status: u16,
@@ -245,7 +247,7 @@ impl StreamedResponse {
         }
     }
 
-    /// Ends the stream after its response. Returns why it is incomplete.
+    /// Ends the stream after its response. Returns the fault if the stream is incomplete.
     pub(super) fn finish(&mut self, status: u16, now_ns: u64) -> Option<StreamFault> {
         if self.is_ended_by_plan || !is_streamed(status) {
             return None;
@@ -276,7 +278,7 @@ impl StreamedResponse {
     }
 }
 
-/// Whether the body of a response with this status is read as a stream.
+/// Returns whether the body of a response with this status is read as a stream.
 fn is_streamed(status: u16) -> bool {
     (200..300).contains(&status)
 }
@@ -303,7 +305,7 @@ impl StreamProgress {
         }
         if let Some(usage) = event.usage {
             self.usage.update(usage);
-            // Some servers report a first number before any content.
+            // Some servers report a preliminary number before any content.
             self.is_usage_preliminary &= usage.output.is_none();
             self.is_usage_preliminary |= self.chunks == 0;
         }

@@ -1,4 +1,4 @@
-//! Draws the trace contexts of one worker.
+//! Creation of the trace contexts of a worker.
 
 use std::{
     cell::Cell,
@@ -10,15 +10,15 @@ use plan::{TraceContext, TraceSampling, rng::mix};
 
 const SECOND_NS: f64 = 1e9;
 
-/// The trace contexts of one worker. Each id is a function of random keys and the number of the
-/// request, so drawing one needs no lock, no memory and no random numbers of the test.
+/// Creates the trace contexts of one worker. Each ID is a function of random keys and the request's
+/// number, so it needs no lock, no memory and none of the test's random numbers.
 #[derive(Debug)]
 pub(super) struct TraceContexts {
     sampling: WorkerSampling,
-    /// Keys of both halves of the trace id, of the span id and of the sampling.
+    /// Keys for both halves of the trace ID, for the span ID and for sampling.
     keys: [u64; 4],
     number: Cell<u64>,
-    /// First bits of all trace ids, and the mask of the other bits.
+    /// First bits of all trace IDs, and the mask of the other bits.
     prefix: (u64, u64),
     asks_to_record: bool,
 }
@@ -26,13 +26,14 @@ pub(super) struct TraceContexts {
 #[derive(Debug)]
 enum WorkerSampling {
     All,
-    /// Requests whose hash is below this limit.
+    /// Requests whose hash is below this value.
     Below(u64),
     Rate(RateSampling),
 }
 
-/// At most a number of requests in each period. The probability comes from the requests of the
-/// period before, so it depends neither on a request's outcome nor on its place in an iteration.
+/// Samples at most a given number of requests per period. The probability is based on the number of
+/// requests in the previous period, so it depends neither on the outcome of a request nor on its
+/// position in an iteration.
 #[derive(Debug)]
 struct RateSampling {
     period_ns: u64,
@@ -43,16 +44,17 @@ struct RateSampling {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct RateState {
-    /// End of the period. Before it, nothing is sampled if `before` is unknown.
+    /// End of the current period. Until then, nothing is sampled if `before` is `None`.
     end_ns: u64,
-    /// Requests of the period before. `None` in the first one.
+    /// Number of requests in the previous period. `None` in the first period.
     before: Option<u64>,
     requests: u64,
     sampled: u64,
 }
 
 impl RateSampling {
-    /// `offset` is a share of a period: workers begin one after the other.
+    /// Creates the sampling with a maximum rate per second. `offset` is a fraction of a period: the
+    /// periods of the workers start one after another.
     fn new(rate: f64, offset: f64) -> RateSampling {
         let period_s = (1.0 / rate).max(1.0);
         let period_ns = (period_s * SECOND_NS) as u64;
@@ -66,7 +68,7 @@ impl RateSampling {
         }
     }
 
-    /// Whether a request with this hash is sampled.
+    /// Returns whether to sample a request with this hash.
     fn takes(&self, now_ns: u64, hash: u64) -> bool {
         let mut state = self.state.get();
         if now_ns >= state.end_ns {
@@ -75,7 +77,7 @@ impl RateSampling {
                 end_ns: state
                     .end_ns
                     .saturating_add(periods.saturating_mul(self.period_ns)),
-                // After a period without requests, the next one is sampled at once.
+                // After a period without requests, sample the next request immediately.
                 before: Some(if periods > 1 { 0 } else { state.requests }),
                 requests: 0,
                 sampled: 0,
@@ -84,7 +86,7 @@ impl RateSampling {
         let is_taken = state.before.is_some_and(|before| {
             let share = self.wanted / before.max(1) as f64;
             let is_below = share >= 1.0 || hash < (share * u64::MAX as f64) as u64;
-            // Rounded down, because the limits of all workers together must not exceed the rate.
+            // Round down, because the limits of all workers together must not exceed the rate.
             is_below && (state.sampled as f64) < self.wanted.floor().max(1.0)
         });
         state.requests += 1;
@@ -95,8 +97,8 @@ impl RateSampling {
 }
 
 impl TraceContexts {
-    /// Creates the contexts of worker `index` of `workers`. Keys come from the operating system,
-    /// because ids must differ between runs with the same seed.
+    /// Creates the trace contexts of worker `index` of `workers`. The keys come from the operating
+    /// system, because IDs must differ between runs with the same seed.
     pub(super) fn new(rules: &TraceContext, index: usize, workers: usize) -> TraceContexts {
         let random = RandomState::new();
         let keys = std::array::from_fn(|i| random.hash_one(i));
@@ -133,7 +135,7 @@ impl TraceContexts {
         }
     }
 
-    /// Returns the context of the next request. `None` if the request is not sampled.
+    /// Returns the context of the next request. `None` if it is not sampled.
     pub(super) fn next(&self, now_ns: u64) -> Option<SpanContext> {
         let number = self.number.get() + 1;
         self.number.set(number);
@@ -151,7 +153,7 @@ impl TraceContexts {
     }
 }
 
-/// Returns the bits of the first hexadecimal digits of trace ids, and the mask of the other bits.
+/// Returns the bits of the first hexadecimal digits of trace IDs, and the mask of the other bits.
 fn prefix(digits: &str) -> (u64, u64) {
     let digits = digits.get(..16).unwrap_or(digits);
     let bits = 4 * digits.len() as u32;
@@ -222,7 +224,7 @@ mod tests {
         };
         let all: Vec<usize> = (0..100).map(second).collect();
         assert!(all.iter().all(|sampled| *sampled <= 10), "{all:?}");
-        // The limit cuts about one of ten.
+        // The limit cuts off about one request in ten.
         assert!(all.iter().sum::<usize>() > 800, "{all:?}");
     }
 

@@ -1,5 +1,4 @@
-//! Interface of a connection that sends requests and yields responses. HTTP/1.1 is an
-//! implementation.
+//! Interface of a connection that sends requests and receives responses. HTTP/1.1 implements it.
 
 use std::cell::RefCell;
 
@@ -20,10 +19,11 @@ use codec::{
 )]
 /// A client protocol on a connection.
 pub trait Transport {
-    /// Sends a request, then reads and reports each response. Returns when the last response was
+    /// Sends a request, then reads and reports each response. Returns when the last response is
     /// complete.
     ///
-    /// On failure, returns the cause. An expired limit is a cause unless the observer continues.
+    /// On failure, returns the cause. An expired limit counts as a cause unless the observer
+    /// continues.
     async fn exchange<W: ExchangeObserver>(
         &mut self,
         io: &WorkerBuffers<'_>,
@@ -32,14 +32,15 @@ pub trait Transport {
         watch: &mut W,
     ) -> Result<u64, TransportError>;
 
-    /// Whether the connection can be reused.
+    /// Returns whether the connection can be reused.
     fn is_reusable(&self) -> bool;
 
-    /// Whether the peer has closed an idle connection, as far as known without a system call.
+    /// Returns whether the peer has closed an idle connection, as far as known without a system
+    /// call.
     fn is_stale(&mut self) -> bool;
 }
 
-/// Resources that a worker lends to a connection during an exchange.
+/// Resources that a worker lends to a connection for an exchange.
 #[derive(Debug)]
 pub struct WorkerBuffers<'w> {
     /// The worker's clock.
@@ -48,11 +49,11 @@ pub struct WorkerBuffers<'w> {
     pub buffer: &'w RefCell<Box<[u8]>>,
     /// Cache of parsed heads.
     pub heads: &'w RefCell<Heads>,
-    /// Buffer whose size limits the number of bytes discarded per call. No data is written to it.
+    /// Buffer whose size limits the number of bytes to discard per call. No data is written to it.
     pub scratch: &'w RefCell<Vec<u8>>,
 }
 
-/// Observes an exchange and decides which parts of responses are kept.
+/// Observes an exchange and decides which parts of the responses to keep.
 pub trait ExchangeObserver {
     /// Returns which parts of the next response to keep.
     fn next(&self) -> ResponseExpectation;
@@ -64,25 +65,26 @@ pub trait ExchangeObserver {
     fn wrote(&mut self, bytes: usize) {
         let _ = bytes;
     }
-    /// Called when all bytes were handed to the network.
+    /// Called when all bytes have been passed to the operating system.
     fn sent(&mut self, clock: &Clock) {
         let _ = clock;
     }
     /// Called after bytes were read.
     fn on_read(&mut self, now_ns: u64, bytes: usize);
-    /// Called after `bytes` of the body were discarded unread, after the head was reported.
+    /// Called after `bytes` of the body were discarded unread. The head has already been reported.
     fn on_discarded(&mut self, bytes: usize, clock: &Clock);
-    /// Called when a response has grown but is incomplete. Fails if there is no memory for more.
+    /// Called when more of a response has arrived, but it is still incomplete. Fails if the memory
+    /// budget is exceeded.
     fn on_partial(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
         let _ = (reply, now_ns);
         Ok(())
     }
-    /// Called when a response is complete. Returns whether it is the last one. Fails if there is no
-    /// memory for it.
+    /// Called when a response is complete. Returns whether it is the last one. Fails if the memory
+    /// budget is exceeded.
     fn answered(&mut self, reply: &mut Reply, now_ns: u64) -> Result<bool, Fault>;
-    /// Called when the limit expired. Returns the fault, or `None` to continue waiting.
+    /// Called when the limit has expired. Returns the fault, or `None` to continue waiting.
     fn on_deadline(&mut self, cut: Cut) -> Option<Fault>;
-    /// Whether to accept a response that arrives before the request was fully written.
+    /// Returns whether to accept a response that arrives before the request was fully written.
     fn accepts_early_response(&self) -> bool {
         false
     }
@@ -93,20 +95,20 @@ pub trait ExchangeObserver {
 pub struct ResponseExpectation {
     /// Parts of the response to keep.
     pub keep: Keep,
-    /// Whether the request was HEAD, whose response has no body.
+    /// Whether the request was HEAD, so that the response has no body.
     pub to_head: bool,
     /// Whether more responses follow.
     pub more: bool,
 }
 
-/// Fault of an exchange, and the stage at which it failed.
+/// The fault of a failed exchange, and the stage at which it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransportError(pub Fault, pub ExchangeStage);
 
 /// Stage at which an exchange failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExchangeStage {
-    /// No connection could be established.
+    /// The connection could not be established.
     Connect,
     /// The request was being written.
     Write,

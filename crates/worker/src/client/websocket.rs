@@ -1,8 +1,8 @@
 //! A WebSocket connection of a virtual user, and the upgrade that opens it.
 //!
 //! A connection is read only while its user waits: by the step that waits for a message, and by
-//! [`WebSocket::read_idle`] during all other waits, so that pings are answered and messages that no
-//! step waits for are counted.
+//! [`WebSocket::read_idle`] during all other waits. The latter answers pings, and counts messages
+//! that no step waits for.
 
 mod closing;
 mod events;
@@ -39,20 +39,21 @@ pub use sending::WriteObserver;
 pub use upgrade::UpgradeRequest;
 
 const NORMAL_CLOSURE: u16 = 1000;
-/// Stands for a connection that ended without a close frame.
+/// Close code that stands for a connection that ended without a close frame.
 const ABNORMAL_CLOSURE: u16 = 1006;
-/// How long a connection that this side closed waits for the server's close frame.
+/// Maximum time to wait for the server's close frame after the client closed the connection, in
+/// nanoseconds.
 const CLOSE_WAIT_NS: u64 = 1_000_000_000;
-/// Number of unwritten bytes of pongs above which nothing is read: the server takes none, and only
-/// its pings would follow without an end.
+/// Number of unwritten pong bytes above which the client stops reading. The server does not read
+/// the pongs, and its pings could continue without end.
 const MAX_PONGS: u64 = 1 << 20;
-/// Maximum number of bytes that are read ahead while a message is written, and that are discarded
-/// before the server's close frame: four of the largest messages.
+/// Maximum number of bytes to read ahead while a message is being written, and to discard before
+/// the server's close frame. Four of the largest messages fit.
 const MAX_UNREAD: usize = 64 << 20;
-/// Maximum number of bytes that are discarded when nothing waits for the server's close frame.
+/// Maximum number of bytes to discard when the caller does not wait for the server's close frame.
 const MAX_DISCARDED: usize = 1 << 20;
 
-/// A message of the server.
+/// A message from the server.
 #[derive(Debug, Clone, Copy)]
 pub enum Message<'m> {
     /// Text.
@@ -77,9 +78,9 @@ impl<'m> Message<'m> {
 pub enum Claim {
     /// No step waits for the message.
     Unclaimed,
-    /// The message is one of those that are awaited.
+    /// A step waits for the message, and for others.
     Awaited,
-    /// The message is the last awaited one.
+    /// The message is the last one that a step waits for.
     Last,
 }
 
@@ -88,9 +89,9 @@ pub enum Claim {
 pub struct SentMessage {
     /// When the first byte was written.
     pub first_write_ns: u64,
-    /// When the operating system had accepted the last byte.
+    /// When the operating system accepted the last byte.
     pub done_ns: u64,
-    /// Number of bytes of the frame.
+    /// Length of the frame in bytes.
     pub bytes: u64,
 }
 
@@ -100,30 +101,30 @@ pub struct WebSocket {
     stream: Stream,
     reader: Reader,
     compressor: Option<Rc<RefCell<Compressor>>>,
-    /// Bytes that were read together with a message, and the part of them that was handled. Empty
-    /// unless more messages arrived with the one that a step waited for.
+    /// Bytes that were read together with a message, of which a part has been handled. Empty unless
+    /// more messages arrived together with an awaited message.
     ahead: Vec<u8>,
     handled: usize,
     out: Output,
     observer: Option<WriteObserver>,
     masks: u64,
-    /// Why the connection takes no more messages.
+    /// Why the connection no longer transports messages. `None` while it is open.
     ended: Option<End>,
     /// The reason in the server's close frame.
     close_reason: Box<str>,
-    /// Number of messages that took a number.
+    /// Number of the last numbered message.
     sequence: u64,
-    /// Bytes of frames received, with their heads.
+    /// Bytes of frames received, including frame headers.
     bytes_received: u64,
     held: Held,
-    /// Whether pings and pongs are given to the caller.
+    /// Whether the caller receives pings and pongs.
     keeps_control: bool,
-    /// The ping or pong that was read last, until the caller takes it.
+    /// The last ping or pong, until the caller takes it.
     control: Option<SocketEvent>,
-    /// Ends the wait for the server's close frame. `None` unless the caller began to close.
+    /// Limit on the wait for the server's close frame. `None` until the caller starts to close.
     closing: Option<Rc<Limit>>,
-    /// Number of bytes that may still be read before the server's close frame. `None` unless this
-    /// side began to close.
+    /// Number of bytes that may still be read before the server's close frame. `None` until the
+    /// client starts to close.
     discards: Option<usize>,
     /// Whether received bytes and messages count in the record.
     counts_received: bool,
@@ -133,7 +134,7 @@ pub struct WebSocket {
     open: Option<OpenCounts>,
 }
 
-/// Counts of open connections that a WebSocket connection is part of.
+/// Counts of open connections that include a WebSocket connection.
 #[derive(Debug)]
 struct OpenCounts {
     _websocket: OpenCount,
@@ -150,12 +151,12 @@ impl std::fmt::Debug for WebSocket {
     }
 }
 
-/// The end of a connection.
+/// How a connection ended.
 #[derive(Debug, Clone, Copy)]
 pub struct End {
-    /// What a step on the connection fails with.
+    /// Fault that steps on the connection report.
     pub fault: Fault,
-    /// Close code of the server.
+    /// Close code sent by the server.
     pub code: Option<u16>,
 }
 
@@ -200,7 +201,7 @@ impl WebSocket {
         }
     }
 
-    /// Returns why the connection takes no more messages. `None` while it is open.
+    /// Returns how the connection ended. `None` while it is open.
     #[must_use]
     pub fn ended(&self) -> Option<End> {
         self.ended
@@ -212,25 +213,25 @@ impl WebSocket {
         &self.close_reason
     }
 
-    /// Returns the number of the last numbered message. The first one has number 1.
+    /// Returns the number of the last numbered message. The first message has number 1.
     #[must_use]
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// Numbers the next message.
+    /// Assigns a number to the next message.
     pub fn next_sequence(&mut self) {
         self.sequence += 1;
     }
 
-    /// Returns the number of bytes of frames received, with their heads.
+    /// Returns the number of bytes of frames received, including frame headers.
     #[must_use]
     pub fn bytes_received(&self) -> u64 {
         self.bytes_received
     }
 
-    /// Reads messages until `receiver` has the last one it waits for. Returns when that one was
-    /// read.
+    /// Reads messages until `receiver` has received the last message it waits for. Returns the time
+    /// at which that message was read.
     pub async fn receive(
         &mut self,
         limit: &Limit,
@@ -243,7 +244,7 @@ impl WebSocket {
         .await
     }
 
-    /// Reads what has arrived while no step waits for messages.
+    /// Reads messages that arrive while no step waits for them.
     pub fn read_idle(&mut self, cx: &mut Context<'_>) {
         if self.ended.is_none() {
             let _ = self.poll_messages(cx, &mut |_, _| Claim::Unclaimed);
@@ -256,7 +257,7 @@ impl WebSocket {
         }
     }
 
-    /// Reads messages. Returns when the last awaited one was read.
+    /// Reads messages. Returns the time at which the last awaited message was read.
     pub(super) fn poll_messages(
         &mut self,
         cx: &mut Context<'_>,
@@ -269,7 +270,7 @@ impl WebSocket {
         }
         let worker = Rc::clone(&self.worker);
         loop {
-            // A server that takes no messages is read, because it may wait for this side to read.
+            // If the server accepts no messages, read, because it may wait for the client to read.
             if !self.out.is_empty()
                 && self.poll_write(cx).is_pending()
                 && self.out.pong_bytes() > MAX_PONGS
@@ -303,7 +304,7 @@ impl WebSocket {
                 return Poll::Ready(Err(self.lost(Fault::OutOfMemory)));
             }
             if !self.out.is_empty() {
-                // What is left is written when the connection is read again.
+                // The next read also writes the remaining bytes.
                 let _ = self.poll_write(cx);
             }
             if let Some(at_ns) = read? {
@@ -315,8 +316,8 @@ impl WebSocket {
         }
     }
 
-    /// Handles received bytes up to the last awaited message. Returns how many it handled, and the
-    /// time if that message is among them.
+    /// Handles received bytes up to the last awaited message. Returns how many bytes it handled,
+    /// and the time if that message was among them.
     fn handle(
         &mut self,
         bytes: &[u8],
@@ -361,13 +362,13 @@ impl WebSocket {
             }
         };
         if input.is_empty() && matches!(result, Ok(Some(_))) {
-            // Frees the memory of the message.
+            // Free the memory of the message.
             let _ = self.reader.read(&mut input);
         }
         let start = self.out.end();
         for payload in &read.pongs {
             let mask = self.mask();
-            // A control frame of the server is never too long for an answer.
+            // The payload of a received ping is never too long for a pong.
             let _ = websocket::write_pong(self.out.buffer(), mask, payload);
         }
         self.out.note_pongs(start);
@@ -393,7 +394,7 @@ impl WebSocket {
     }
 }
 
-/// What received bytes contained.
+/// Results of handling received bytes.
 #[derive(Default)]
 struct ReadSummary {
     received: u64,
@@ -403,7 +404,7 @@ struct ReadSummary {
 }
 
 impl ReadSummary {
-    /// Counts a message. Returns whether it is the last awaited one.
+    /// Counts a message. Returns whether it is the last awaited message.
     fn message(&mut self, claim: Claim) -> bool {
         self.received += 1;
         self.unclaimed += u64::from(claim == Claim::Unclaimed);
@@ -411,7 +412,7 @@ impl ReadSummary {
     }
 }
 
-/// Why no more messages can be read.
+/// Why reading of messages ended.
 enum ReadEnd {
     Closed(Option<u16>),
     Violation(FrameError),

@@ -1,4 +1,5 @@
-//! Protocols that the client offers in a TLS handshake (ALPN), and the TLS configuration for each.
+//! Protocols that the client offers in a TLS handshake (ALPN), and the TLS configuration for each
+//! offer.
 
 use std::{cell::OnceCell, sync::Arc};
 
@@ -7,15 +8,15 @@ use tokio_rustls::rustls::ClientConfig;
 /// Protocols that the client offers in a TLS handshake (ALPN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alpn {
-    /// HTTP/1.1, or what the configuration says for other protocols.
+    /// HTTP/1.1, or the protocols of the given configuration.
     Http1,
-    /// HTTP/2 alone.
+    /// Only HTTP/2.
     Http2,
     /// HTTP/2 and HTTP/1.1. The server chooses.
     Both,
 }
 
-/// TLS configurations by offered protocols.
+/// TLS configurations, by offered protocols.
 #[derive(Debug)]
 pub(super) struct TlsConfigs {
     http1: Arc<ClientConfig>,
@@ -24,7 +25,7 @@ pub(super) struct TlsConfigs {
 }
 
 impl TlsConfigs {
-    /// `http1` is the configuration for connections without HTTP/2.
+    /// Creates the configurations. `http1` is the configuration for connections without HTTP/2.
     pub(super) fn new(http1: Arc<ClientConfig>) -> TlsConfigs {
         TlsConfigs {
             http1,
@@ -47,5 +48,5 @@ impl TlsConfigs {
     }
 }
 
-/// Name of HTTP/2 in ALPN.
+/// The name of HTTP/2 in ALPN.
 pub(super) const H2: &[u8] = b"h2";

@@ -1,5 +1,5 @@
-//! Opens connections. Tries the addresses of a name in order, limits concurrent connects, and maps
-//! errors to faults.
+//! Opening of connections. Tries the addresses of a host in order, limits concurrent connects, and
+//! maps errors to faults.
 
 use std::{
     cell::RefCell,
@@ -35,8 +35,8 @@ use codec::Origin;
 
 use crate::{clock::Clock, deadlines::Limit};
 
-/// Maximum number of concurrent connects of a worker. More would overflow the server's accept
-/// queue.
+/// Maximum number of concurrent connects per worker. More connects would overflow the server's
+/// accept queue.
 const CONNECTING: usize = 256;
 const NEGATIVE_NS: u64 = 1_000_000_000;
 
@@ -44,7 +44,7 @@ const NEGATIVE_NS: u64 = 1_000_000_000;
 pub struct Connector {
     clock: Clock,
     semaphore: Rc<Semaphore>,
-    /// Limits lookups to one per name at a time, because each occupies a thread.
+    /// Limits lookups to one per name at a time, because each lookup occupies a thread.
     lookups: RefCell<HashMap<String, Rc<Semaphore>>>,
     names: RefCell<HashMap<String, Resolved>>,
     tls: TlsConfigs,
@@ -57,7 +57,8 @@ pub struct Connector {
     overrides: Option<Box<HostOverrides>>,
 }
 
-/// Returns the address for a host and port, if it is not the one that a lookup finds.
+/// Returns an address for a host and port that replaces the result of a lookup. `None` means a
+/// normal lookup.
 pub type HostOverrides = dyn Fn(&str, u16) -> Option<SocketAddr>;
 
 #[derive(Debug, Clone)]
@@ -67,7 +68,7 @@ enum Resolved {
     Failed(Fault, u64),
 }
 
-/// A new connection and the durations of its phases.
+/// A new connection, and the durations of its phases.
 #[derive(Debug)]
 pub struct Opened {
     /// The connected stream.
@@ -78,7 +79,7 @@ pub struct Opened {
     pub connect_ns: u64,
     /// Duration of the TLS handshake, in nanoseconds.
     pub tls_ns: Option<u64>,
-    /// What is known of the connection.
+    /// Addresses and TLS parameters of the connection.
     pub info: ConnectionInfo,
 }
 
@@ -137,12 +138,12 @@ impl Connector {
         }
     }
 
-    /// Uses these addresses for all later connections.
+    /// Overrides the addresses of hosts for all later connections.
     pub fn set_overrides(&mut self, overrides: Box<HostOverrides>) {
         self.overrides = Some(overrides);
     }
 
-    /// Opens all later connections with this dialer instead of the network.
+    /// Uses a dialer instead of the network for all later connections.
     pub fn set_dialer(&mut self, dialer: Rc<dyn Dialer>) {
         self.dialer = Some(dialer);
     }
@@ -228,7 +229,8 @@ impl Connector {
                         stream: Stream::Tls(secured.stream),
                     });
                 }
-                // Generator faults and an expired limit would affect every address equally.
+                // Faults of the load generator and an expired limit would affect every address
+                // equally.
                 Err(
                     fault @ (Fault::NoDescriptors | Fault::Unfinished | Fault::ResponseTimeout),
                 ) => return Err(fault),
@@ -369,7 +371,7 @@ impl Connector {
             )
         };
         let _permit = semaphore.acquire(limit).await.map_err(timed_out)?;
-        // Another task may have looked up the name meanwhile.
+        // Another task may have looked up the name in the meantime.
         if let Some(known) = self.known(host) {
             return known;
         }
@@ -401,7 +403,7 @@ impl Connector {
 }
 
 /// Returns the number of a network interface, given by name or number. The C library resolves
-/// interface names for link-local addresses only.
+/// interface names only for link-local addresses.
 fn interface(zone: &str) -> Option<u32> {
     zone.parse().ok().or_else(|| {
         let number = std::fs::read_to_string(format!("/sys/class/net/{zone}/ifindex"));
@@ -420,7 +422,7 @@ async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fau
 
 fn handshake_fault(error: &io::Error, alpn: Alpn) -> Fault {
     match super::tls::fault(error) {
-        // The server shares none of the offered protocols.
+        // The server supports none of the offered protocols.
         Some(Fault::Tls(TlsFault::Http2Only)) if alpn == Alpn::Http2 => {
             Fault::Tls(TlsFault::NoHttp2)
         }
@@ -442,7 +444,7 @@ fn unix_fault(error: &io::Error) -> Fault {
 }
 
 fn resolver_fault(error: &io::Error) -> Fault {
-    // Error codes of the resolver are lost, but its messages remain. EAI_AGAIN means "try again
+    // The resolver's error codes are lost, but its messages remain. EAI_AGAIN means "try again
     // later".
     if error.to_string().contains("Temporary failure") {
         Fault::DnsAgain

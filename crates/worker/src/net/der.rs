@@ -47,7 +47,7 @@ fn parts(certificate: &[u8]) -> Option<CertificateParts<'_>> {
     })
 }
 
-/// Parses a time in a certificate: `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` afterwards (RFC
+/// Parses a time in a certificate: `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` from 2050 (RFC
 /// 5280, 4.1.2.5).
 fn time(tag: u8, text: &[u8]) -> Option<i64> {
     const UTC: u8 = 0x17;

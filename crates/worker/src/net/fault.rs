@@ -1,4 +1,4 @@
-//! Maps socket errors and timeouts to faults.
+//! Mapping of socket errors and timeouts to faults.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::deadlines::Cut;
 
-/// Returns the fault for a wait that was cut short.
+/// Returns the fault for a wait that ended early.
 #[must_use]
 pub fn timed_out(cut: Cut) -> Fault {
     match cut {

@@ -1,4 +1,4 @@
-//! Opens a tunnel through a proxy with `CONNECT`, even for plain HTTP, as Artillery's client does.
+//! Tunnels through a proxy with `CONNECT`, even for plain HTTP, as in Artillery's client.
 
 use measure::{Fault, outcome::ProtocolFault};
 use plan::Proxy;
@@ -10,11 +10,11 @@ use tokio::{
 use super::fault::socket_fault;
 use codec::{Origin, encode};
 
-/// Maximum size of the proxy's response.
+/// Maximum size of the proxy's response, in bytes.
 const MOST: usize = 16 << 10;
 
-/// Requests a tunnel to an origin from a proxy. Fails if the proxy refuses or its response is
-/// invalid.
+/// Requests a tunnel to an origin from a proxy. Fails if the proxy refuses or sends an invalid
+/// response.
 pub async fn tunnel(stream: &mut TcpStream, proxy: &Proxy, origin: &Origin) -> Result<(), Fault> {
     let request = request(proxy, origin);
     let written = stream.write_all(&request).await;
@@ -48,7 +48,8 @@ fn request(proxy: &Proxy, origin: &Origin) -> Vec<u8> {
     request
 }
 
-/// Parses the proxy's response so far. Returns `None` if the response is incomplete.
+/// Parses the part of the proxy's response received so far. Returns `None` if the response is
+/// incomplete.
 fn connected(answer: &[u8]) -> Option<Result<(), Fault>> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut head = httparse::Response::new(&mut headers);

@@ -1,4 +1,4 @@
-//! A plain TCP connection that is registered for readability only, because watching writability
+//! A plain TCP connection that is registered only for readability, because watching for writability
 //! causes needless wake-ups.
 
 use std::{
@@ -15,7 +15,7 @@ use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::sys;
 
-/// A TCP connection registered for readability.
+/// A TCP connection that is registered only for readability.
 #[derive(Debug)]
 pub struct ReadInterest {
     /// `None` only during re-registration.
@@ -39,8 +39,8 @@ impl ReadInterest {
             .ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Reads bytes, or discards them depending on the flags. A short read means that no more data
-    /// is available.
+    /// Reads or discards bytes, depending on the flags. A short read means that no more data is
+    /// available.
     pub(super) fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,

@@ -9,7 +9,7 @@ use std::{
 
 use crate::deadlines::{Cut, Limit};
 
-/// A semaphore that belongs to one worker.
+/// A semaphore for the tasks of one worker.
 #[derive(Debug)]
 pub struct Semaphore {
     free: Cell<usize>,
@@ -23,7 +23,7 @@ struct WaiterSlot {
     waker: RefCell<Option<Waker>>,
 }
 
-/// A permit, returned when dropped.
+/// A permit of a semaphore. Dropping it returns the permit.
 #[derive(Debug)]
 pub struct Permit(Rc<Semaphore>);
 

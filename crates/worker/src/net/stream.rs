@@ -15,16 +15,16 @@ use tokio_rustls::client::TlsStream;
 
 use super::read_interest::ReadInterest;
 
-/// A stream of bytes that is not a socket.
+/// A bidirectional stream of bytes that is not a socket.
 pub trait ByteStream: std::fmt::Debug {
-    /// Reads what is available.
+    /// Reads available bytes.
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>>;
 
-    /// Writes what fits.
+    /// Writes as many bytes as the stream accepts.
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
 }
 
-/// Opens streams that are not sockets, in place of network connections.
+/// Opens streams of bytes in place of network connections.
 pub trait Dialer: std::fmt::Debug {
     /// Opens a stream.
     fn dial(&self) -> Box<dyn ByteStream>;
@@ -35,7 +35,7 @@ pub trait Dialer: std::fmt::Debug {
 pub enum Stream {
     /// Plain TCP.
     Tcp(TcpStream),
-    /// Plain TCP for many small exchanges.
+    /// Plain TCP, optimized for many small exchanges.
     ReadInterest(ReadInterest),
     /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
@@ -43,7 +43,7 @@ pub enum Stream {
     Unix(UnixStream),
     /// TLS over a Unix domain socket.
     TlsUnix(Box<TlsStream<UnixStream>>),
-    /// Any other stream of bytes, for example to a server in simulated time.
+    /// Any other stream of bytes, for example to a simulated server.
     Other(Box<dyn ByteStream>),
 }
 
@@ -63,13 +63,13 @@ impl Stream {
             Stream::Other(stream) => stream.poll_read(cx, &mut buf),
         };
         match polled {
-            // Many servers end TLS without close_notify, which is treated as the end of TCP.
+            // Many servers end TLS without close_notify, which is treated like the end of TCP.
             Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
             polled => polled.map_ok(|()| buf.filled().len()),
         }
     }
 
-    /// Writes as many bytes as fit.
+    /// Writes as many bytes as the socket accepts.
     pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self {
             Stream::Tcp(tcp) => Pin::new(tcp).poll_write(cx, bytes),
@@ -92,7 +92,7 @@ impl Stream {
         }
     }
 
-    /// Watches a plain connection for readability only. Returns other streams unchanged.
+    /// Registers a plain connection only for readability. Returns other streams unchanged.
     pub fn with_read_interest(self) -> io::Result<Stream> {
         match self {
             Stream::Tcp(tcp) => ReadInterest::new(tcp).map(Stream::ReadInterest),
@@ -100,14 +100,14 @@ impl Stream {
         }
     }
 
-    /// Whether [`Stream::poll_discard`] is available.
+    /// Returns whether [`Stream::poll_discard`] is available.
     #[must_use]
     pub fn can_discard(&self) -> bool {
         matches!(self, Stream::ReadInterest(_))
     }
 
-    /// Discards up to `most` bytes. Returns `None` unless the connection is registered for
-    /// readability only.
+    /// Discards up to `most` bytes. Returns `None` unless the connection is registered only for
+    /// readability.
     pub fn poll_discard(
         &mut self,
         cx: &mut Context<'_>,
@@ -118,23 +118,23 @@ impl Stream {
             return None;
         };
         let wanted = bytes.min(scratch.len());
-        // For TCP, the flag means "do not copy". The buffer's length is the maximum.
+        // For TCP, the flag means "do not copy". The length of the buffer is the maximum.
         Some(tcp.poll_recv(cx, &mut scratch[..wanted], RecvFlags::TRUNC))
     }
 
-    /// Records that all available data was read. The next read then waits without a system call.
+    /// Records that all available data was read, so that the next read waits without a system call.
     pub fn drained(&self) {
         if let Stream::ReadInterest(tcp) = self {
             tcp.drained();
         }
     }
 
-    /// Whether the peer has closed an idle connection, as far as can be determined without a system
-    /// call.
+    /// Returns whether the peer has closed an idle connection, as far as can be determined without
+    /// a system call.
     pub fn is_stale(&mut self) -> bool {
         let mut byte = [0];
         let mut cx = Context::from_waker(std::task::Waker::noop());
-        // Data on an idle connection makes it as unusable as its end.
+        // An idle connection with data is as unusable as a closed one.
         self.poll_read(&mut cx, &mut byte).is_ready()
     }
 }

@@ -1,4 +1,4 @@
-//! TLS configuration for rustls: the machine's certificate authorities, custom ones, or no
+//! TLS configuration for rustls: the system's certificate authorities, custom authorities, or no
 //! verification.
 
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn identified(
         })
 }
 
-/// Validates a plan's certificates, key and server name. Does not load the machine's authorities.
+/// Validates a plan's certificates, key and server name, without loading the system's authorities.
 pub fn check(http: &Http) -> Result<(), String> {
     let tls = &http.tls;
     if let Some(authorities) = &tls.authorities {
@@ -100,13 +100,13 @@ fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// A verifier that distinguishes self-signed certificates from unknown issuers, and trusts listed
-/// server certificates like OpenSSL.
+/// A certificate verifier that distinguishes self-signed certificates from unknown issuers. Like
+/// OpenSSL, it trusts listed server certificates.
 #[derive(Debug)]
 struct Naming {
-    /// Verifier for normal certificate chains. `None` if there are no authorities to trust.
+    /// Verifier for certificate chains. `None` if there are no authorities to trust.
     usual: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates that are trusted directly, even if they are not authorities.
+    /// Certificates to trust directly, even if they are not authorities.
     own: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
@@ -124,7 +124,7 @@ impl Naming {
             }
         };
         let mut roots = RootCertStore::empty();
-        // Skip unusable roots, which may be server certificates.
+        // Skip unusable roots, because they may be server certificates.
         roots.add_parsable_certificates(own.iter().cloned());
         let builder =
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
@@ -166,8 +166,8 @@ impl Naming {
             )))))
         };
         match &error {
-            // For a server that uses an authority's certificate, which is usually self-signed,
-            // rustls reports "other".
+            // Rustls reports "other" for a server that uses an authority's certificate, which is
+            // usually self-signed.
             InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)) => {
                 if der::is_self_issued(end_entity) {
                     self_signed(TlsFault::SelfSigned)

@@ -1,4 +1,4 @@
-//! Maps rustls errors to faults.
+//! Mapping of rustls errors to faults.
 
 use measure::{
     Fault,

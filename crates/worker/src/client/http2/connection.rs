@@ -1,8 +1,8 @@
-//! One HTTP/2 connection, shared by the streams of a pool.
+//! An HTTP/2 connection, shared by the streams of a pool.
 //!
-//! A task per connection reads and writes for all streams, so that an idle connection also answers
-//! PING and sees GOAWAY. Senders encode requests into the output and wake the task, which runs
-//! after all senders that are ready and writes what they have encoded in one call.
+//! Each connection has a task that reads and writes for all streams, so that an idle connection
+//! also answers PING and notices GOAWAY. Senders encode requests into the output and wake the task.
+//! The task runs after all ready senders, and writes their requests with one call.
 
 use std::{
     cell::{Cell, RefCell},
@@ -25,7 +25,7 @@ use crate::{
     worker::Worker,
 };
 
-/// After this number of reads, the task lets others run.
+/// Number of reads after which the task yields to others.
 const READS_PER_TURN: u32 = 16;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -37,12 +37,12 @@ pub struct Http2Connection {
     /// Scheme, host and port, for notes.
     origin: String,
     pub(super) info: ConnectionInfo,
-    /// Whether the pool lists the connection as idle.
+    /// Whether the pool's list of idle connections contains the connection.
     pub(super) is_listed_idle: Cell<bool>,
     state: RefCell<State>,
 }
 
-/// A stream on which an HTTP/2 connection begins.
+/// A new stream of bytes on which an HTTP/2 connection starts.
 pub(super) struct NewConnection {
     /// Scheme, host and port, for notes.
     pub(super) origin: String,
@@ -53,17 +53,17 @@ pub(super) struct NewConnection {
 
 struct State {
     codec: h2::Connection,
-    /// `None` once the connection is closed.
+    /// The stream of bytes. `None` once the connection is closed.
     stream: Option<Stream>,
-    /// Requests in flight by the slots of their streams.
+    /// Requests in flight, by stream slot.
     streams: Vec<Option<OpenStream>>,
-    /// Number of streams granted to senders that have not used them yet.
+    /// Number of streams reserved by senders that have not used them yet.
     reserved: u32,
     idle_since_ns: u64,
     next_second_ns: u64,
-    /// Why the socket failed.
+    /// Why the socket failed. `None` if it did not.
     lost: Option<Fault>,
-    /// Whether the server answered a request.
+    /// Whether the server has responded to a request.
     has_answered: bool,
     task: Option<Waker>,
     stats: ConnectionStats,
@@ -74,10 +74,10 @@ struct OpenStream {
     state: Rc<RefCell<StreamState>>,
 }
 
-/// What the caller does after events were handled.
+/// What the caller must do after handling events.
 #[derive(Debug, Default, Clone, Copy)]
 struct Effects {
-    /// A stream ended, or the number of streams changed.
+    /// A stream ended or the stream limit changed, so waiting requests may be served.
     frees_streams: bool,
 }
 
@@ -89,12 +89,12 @@ impl std::fmt::Debug for Http2Connection {
     }
 }
 
-/// A request that was sent on a stream. Cancels the stream when dropped before its end.
+/// A request that was sent on a stream. Dropping it before its end cancels the stream.
 pub(super) struct SentStream {
     connection: Rc<Http2Connection>,
     id: StreamId,
     pub(super) state: Rc<RefCell<StreamState>>,
-    /// Number of bytes of head and body.
+    /// Number of bytes in the head and body.
     pub(super) bytes: u64,
 }
 
@@ -114,7 +114,7 @@ impl Drop for SentStream {
 }
 
 impl Http2Connection {
-    /// Creates a connection on a new stream, and starts the task that serves it.
+    /// Creates a connection on a new stream of bytes, and starts the task that serves it.
     pub(super) fn start(
         worker: &Rc<Worker>,
         pool: &Rc<StreamPool>,
@@ -153,47 +153,47 @@ impl Http2Connection {
         Weak::clone(&self.me)
     }
 
-    /// Whether the connection accepts requests, now or when a stream ends.
+    /// Returns whether the connection accepts requests, now or after a stream ends.
     pub(super) fn accepts_requests(&self) -> bool {
         self.state.borrow().codec.accepts_requests()
     }
 
-    /// Returns how many streams can be granted.
+    /// Returns how many streams can be reserved.
     pub(super) fn free_streams(&self) -> u32 {
         let state = self.state.borrow();
         state.codec.free_streams().saturating_sub(state.reserved)
     }
 
-    /// Returns the number of streams in use or granted.
+    /// Returns the number of used and reserved streams.
     pub(super) fn used_streams(&self) -> usize {
         let state = self.state.borrow();
         state.codec.open_streams() + state.reserved as usize
     }
 
-    /// Whether the server's limit of streams is known.
+    /// Returns whether the server's stream limit is known.
     pub(super) fn has_settings(&self) -> bool {
         self.state.borrow().codec.has_settings()
     }
 
-    /// Returns since when no stream is open. `None` if one is.
+    /// Returns the time since which no stream is open. `None` if a stream is open.
     pub(super) fn idle_since_ns(&self) -> Option<u64> {
         (self.used_streams() == 0).then(|| self.state.borrow().idle_since_ns)
     }
 
-    /// Grants a stream. Must be paired with [`Http2Connection::release`] or
+    /// Reserves a stream. Must be paired with [`Http2Connection::release`] or
     /// [`Http2Connection::send`].
     pub(super) fn reserve(&self) {
         self.state.borrow_mut().reserved += 1;
     }
 
-    /// Takes back a granted stream.
+    /// Releases a reserved stream.
     pub(super) fn release(&self) {
         self.state.borrow_mut().reserved -= 1;
     }
 
-    /// Sends a request on a granted stream.
+    /// Sends a request on a reserved stream.
     ///
-    /// Fails if the connection has changed since the grant.
+    /// Fails if the connection no longer accepts the request.
     pub(super) fn send(
         self: &Rc<Http2Connection>,
         head: &FilledHead<'_>,
@@ -220,7 +220,8 @@ impl Http2Connection {
         });
         state.stats.on_stream_opened(&self.worker);
         state.wake_task();
-        // A part of the body may wait for a window. It follows, unless the response ends first.
+        // Part of the body may wait for flow control. It is sent later, unless the response ends
+        // first.
         let bytes = added.max(body.map_or(0, <[u8]>::len)) as u64;
         Ok(SentStream {
             connection: Rc::clone(self),
@@ -230,19 +231,19 @@ impl Http2Connection {
         })
     }
 
-    /// Whether the server only retires the connection: it answered requests, and ends without an
-    /// error.
+    /// Returns whether the server only retires the connection: it has responded to requests, and
+    /// ends the connection without an error.
     pub(super) fn is_retired(&self, outcome: Outcome) -> bool {
         outcome == Outcome::NotProcessed(h2::ErrorCode::NO_ERROR)
             && self.state.borrow().has_answered
     }
 
-    /// Returns the fault of a stream that ended because the connection was lost.
+    /// Returns the fault of a stream that ended because its connection was lost.
     pub(super) fn lost_fault(&self) -> Fault {
         self.state.borrow().lost.unwrap_or(Fault::ClosedEarly)
     }
 
-    /// Gives up a stream. The connection lives on.
+    /// Cancels a stream. The connection stays open.
     fn cancel(&self, id: StreamId) {
         {
             let state = &mut *self.state.borrow_mut();
@@ -265,13 +266,13 @@ impl Http2Connection {
         state.wake_task();
     }
 
-    /// Moves the connection to a pool, which grants its streams from now on.
+    /// Moves the connection to a pool. Afterwards, that pool manages its streams.
     pub(super) fn move_to(&self, pool: &Rc<StreamPool>) {
         *self.pool.borrow_mut() = Rc::downgrade(pool);
         self.is_listed_idle.set(false);
     }
 
-    /// Grants free streams to the requests that wait for them.
+    /// Gives free streams to the requests that wait for them.
     pub(super) fn serve_waiters(&self) {
         let pool = self.pool.borrow().upgrade();
         if let Some(pool) = pool {
@@ -282,7 +283,8 @@ impl Http2Connection {
         }
     }
 
-    /// Writes what is due and reads what is available. Ready when the connection is closed.
+    /// Writes pending output and reads available input. Returns `Ready` when the connection is
+    /// closed.
     fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut effects = Effects::default();
         let closed = self.poll_io(cx, &mut effects);
@@ -317,7 +319,7 @@ impl Http2Connection {
         Poll::Pending
     }
 
-    /// Writes the output as far as the socket takes it.
+    /// Writes as much output as the socket accepts.
     fn write(&self, state: &mut State, cx: &mut Context<'_>, effects: &mut Effects) {
         let Some(stream) = &mut state.stream else {
             return;
@@ -336,7 +338,7 @@ impl Http2Connection {
                 Poll::Ready(Ok(n)) => {
                     let streams = &state.streams;
                     state.codec.wrote(n, |id| {
-                        // A stream may have been cancelled before it was written.
+                        // A stream may have been cancelled before its request was written.
                         let open = streams.get(id.slot()).and_then(Option::as_ref);
                         if let Some(open) = open.filter(|open| open.id == id) {
                             open.state.borrow_mut().on_started(now);
@@ -357,7 +359,7 @@ impl Http2Connection {
         }
     }
 
-    /// Reads once and handles the events. Pending if nothing is available.
+    /// Reads once and handles the events. Returns `Pending` if no input is available.
     fn read(&self, state: &mut State, cx: &mut Context<'_>, effects: &mut Effects) -> Poll<()> {
         let Some(stream) = &mut state.stream else {
             return Poll::Pending;
@@ -393,7 +395,7 @@ impl Http2Connection {
         effects.frees_streams = true;
         let now = self.worker.clock.now();
         self.handle_events(state, &mut &[][..], now, effects);
-        // Output that can no longer be written.
+        // Drop output that can no longer be written.
         let rest = state.codec.output().len();
         state.codec.wrote(rest, |_| {});
     }
@@ -461,7 +463,8 @@ impl Http2Connection {
         state.note_idle(now_ns);
     }
 
-    /// Reports the negotiated version and the server's limit, and each change of the limit.
+    /// Sends notes about the negotiated version and the server's stream limit, and about each
+    /// change of the limit.
     fn note_settings(&self, state: &State, changes: SettingsChange) {
         let limit = match state.codec.server_stream_limit() {
             Some(streams) => format!("{streams} streams per connection"),
@@ -509,13 +512,13 @@ impl State {
         }
     }
 
-    /// Removes a stream.
+    /// Removes and returns a stream.
     fn take(&mut self, id: StreamId) -> Option<OpenStream> {
         let slot = self.streams.get_mut(id.slot())?;
         slot.take_if(|open| open.id == id)
     }
 
-    /// Adds to the statistics what has changed since the last call.
+    /// Adds all changes since the last call to the statistics.
     fn report(&mut self, worker: &Worker) {
         let is_closed = self.codec.is_closed();
         self.stats.report(worker, &mut self.codec, is_closed);

@@ -1,37 +1,37 @@
-//! Statistics of one HTTP/2 connection, which the worker's recorder sums.
+//! Statistics of an HTTP/2 connection. The worker's recorder sums them up.
 
 use codec::h2::{self, ErrorCode};
 use measure::interval::{Http2Close, RequestSpread};
 
 use crate::{client::pool::OpenCount, worker::Worker};
 
-/// What a connection reports to the worker. Outside the statistics, it reports nothing.
+/// What a connection reports to the worker's statistics. An unrecorded connection reports nothing.
 #[derive(Debug)]
 pub(super) struct ConnectionStats {
-    /// `None` outside the statistics, and once the connection is closed.
+    /// `None` for an unrecorded connection, and once the connection is closed.
     open: Option<OpenCount>,
-    /// Why the connection will close. The first cause counts.
+    /// Why the connection will close. Only the first cause counts.
     cause: Option<Http2Close>,
-    /// Number of uploads that wait for flow control, since the time below.
+    /// Number of uploads that wait for flow control. It has not changed since the time below.
     blocked_uploads: u64,
     blocked_since_ns: u64,
     open_streams: u64,
-    /// Limit of streams on both sides. `None` before the server's SETTINGS.
+    /// Stream limit that both sides allow. `None` before the server's SETTINGS.
     stream_limit: Option<u32>,
 }
 
-/// What SETTINGS changed.
+/// A change that SETTINGS caused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SettingsChange {
-    /// They are the first.
+    /// These are the first SETTINGS.
     First,
-    /// The limit of streams.
+    /// The stream limit changed.
     Limit,
     None,
 }
 
 impl ConnectionStats {
-    /// Creates the statistics of a new connection. `open` is `None` outside the statistics.
+    /// Creates the statistics of a new connection. `open` is `None` for an unrecorded connection.
     pub(super) fn open(worker: &Worker, open: Option<OpenCount>, now_ns: u64) -> ConnectionStats {
         if open.is_some() {
             let levels = &worker.http2;
@@ -85,7 +85,7 @@ impl ConnectionStats {
         }
     }
 
-    /// Notes that the socket failed with this number of requests in flight.
+    /// Records that the socket failed with this number of requests in flight.
     pub(super) fn on_lost(&mut self, worker: &Worker, requests: u64) {
         if requests == 0 {
             self.on_closing(Http2Close::Idle);
@@ -97,13 +97,13 @@ impl ConnectionStats {
         }
     }
 
-    /// Notes why the connection will close.
+    /// Records why the connection will close.
     pub(super) fn on_closing(&mut self, cause: Http2Close) {
         self.cause.get_or_insert(cause);
     }
 
-    /// Adds to the statistics what the codec has counted since the last call, and the end of the
-    /// connection.
+    /// Adds the codec's counts since the last call, and the end of the connection, to the
+    /// statistics.
     pub(super) fn report(&mut self, worker: &Worker, codec: &mut h2::Connection, is_closed: bool) {
         if self.open.is_none() {
             return;

@@ -1,8 +1,8 @@
-//! Header templates of HTTP/2 requests, learned from the requests that a client sends.
+//! Header templates for HTTP/2 requests, learned from the requests that a client sends.
 //!
-//! A request arrives as encoded for HTTP/1.1. Its header lines select a template: values that were
-//! equal in all requests so far are constants, which HPACK compresses to one or two bytes, and
-//! values that have changed are holes.
+//! A request arrives in its HTTP/1.1 encoding. Its header lines select a template. Values that were
+//! equal in all requests so far are constants, which HPACK compresses to one or two bytes. Values
+//! that have changed are holes.
 
 use std::ops::Range;
 
@@ -11,32 +11,32 @@ use codec::{
     h2::{FieldNumbers, HeadError, HeadSource, HeadTemplate, TemplateField, ValueSource},
 };
 
-/// Maximum number of templates of a client.
+/// Maximum number of templates per client.
 const KNOWN: usize = 64;
-/// After compiling this number of templates, new ones have only holes. Their constants would fill
-/// the memory of a client whose requests all differ.
+/// Number of compiled templates after which new templates have only holes. Otherwise, a client
+/// whose requests all differ would fill its memory with constants.
 const MAX_LEARNED: usize = 1024;
 /// Number of the hole for the path.
 const PATH: u32 = 0;
 
-/// A request in the parts that all HTTP versions have.
+/// A request, split into the parts that all HTTP versions have.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestParts<'a> {
-    /// The method.
+    /// HTTP method.
     pub method: &'a [u8],
     /// `http` or `https`.
     pub scheme: &'static str,
     /// Path and query.
     pub path: &'a [u8],
-    /// Header lines, each with its line end. `host` is among them.
+    /// Header lines including `host`, each with its line end.
     pub lines: &'a [u8],
-    /// The body. `None` if the request has none.
+    /// Body. `None` if the request has none.
     pub body: Option<&'a [u8]>,
 }
 
 impl<'a> RequestParts<'a> {
-    /// Splits a request that is encoded for HTTP/1.1. Its header lines end at `lines_end`, followed
-    /// by the empty line and the body.
+    /// Splits a request in its HTTP/1.1 encoding. The header lines end at `lines_end`. An empty
+    /// line and the body follow them.
     #[must_use]
     pub fn from_encoded(target: &'a Target, bytes: &'a [u8], lines_end: usize) -> RequestParts<'a> {
         let head = &bytes[..lines_end];
@@ -61,7 +61,7 @@ struct FieldRange {
     value: Range<usize>,
 }
 
-/// Returns the positions of the fields in header lines.
+/// Returns the positions of all fields in header lines.
 fn fields(lines: &[u8]) -> impl Iterator<Item = FieldRange> {
     let mut at = 0;
     lines
@@ -85,16 +85,16 @@ fn is_length(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"content-length")
 }
 
-/// The templates of one client.
+/// The header templates of one client.
 #[derive(Debug, Default)]
 pub struct RequestHeads {
     numbers: FieldNumbers,
     known: Vec<KnownHead>,
     next: usize,
     compiled: usize,
-    /// Fields of the current request, without `content-length`.
+    /// Fields of the current request, except `content-length`.
     fields: Vec<FieldRange>,
-    /// Positions of the current request's values for the holes, without the path.
+    /// Positions of the current request's hole values, except the path.
     values: Vec<Range<usize>>,
 }
 
@@ -102,7 +102,7 @@ pub struct RequestHeads {
 struct KnownHead {
     method: Vec<u8>,
     scheme: &'static str,
-    /// Header lines of the request for which the template was compiled.
+    /// Header lines of the request from which the template was compiled.
     lines: Vec<u8>,
     fields: Vec<KnownField>,
     template: HeadTemplate,
@@ -111,11 +111,11 @@ struct KnownHead {
 #[derive(Debug)]
 struct KnownField {
     name: Vec<u8>,
-    /// `None` if the values differ.
+    /// The constant value. `None` if the values differ between requests.
     value: Option<Vec<u8>>,
 }
 
-/// A template that fits a request, and the values of its holes.
+/// A template that matches a request, and the values of its holes.
 #[derive(Debug)]
 pub struct FilledHead<'h> {
     template: &'h HeadTemplate,
@@ -142,7 +142,8 @@ impl FilledHead<'_> {
 }
 
 impl RequestHeads {
-    /// Returns the template for a request. Fails if HTTP/2 cannot send the request.
+    /// Returns the template for a request, with the request's values. Fails if HTTP/2 cannot send
+    /// the request.
     pub fn fill<'h>(&'h mut self, parts: RequestParts<'h>) -> Result<FilledHead<'h>, HeadError> {
         self.values.clear();
         let same_lines = |known: &KnownHead| known.fits(parts) && known.lines == parts.lines;
@@ -163,7 +164,7 @@ impl RequestHeads {
         })
     }
 
-    /// Returns the index of the template for a request whose header lines are new.
+    /// Returns the index of the template for a request with new header lines.
     fn find_or_compile(&mut self, parts: RequestParts<'_>) -> Result<usize, HeadError> {
         self.fields.clear();
         self.fields.extend(regular_fields(parts.lines));
@@ -191,7 +192,7 @@ impl RequestHeads {
     }
 }
 
-/// Returns the fields that templates contain. The length is added when the request is sent.
+/// Returns the fields that templates contain. The length is added when a request is sent.
 fn regular_fields(lines: &[u8]) -> impl Iterator<Item = FieldRange> {
     fields(lines).filter(|field| !is_length(&lines[field.name.clone()]))
 }
@@ -227,8 +228,8 @@ impl KnownHead {
             && both.all(|(known, field)| known.name == parts.lines[field.name.clone()])
     }
 
-    /// Turns constants with another value in this request into holes. Returns whether there were
-    /// any.
+    /// Turns constants into holes if this request has another value for them. Returns whether it
+    /// did.
     fn widen(&mut self, parts: RequestParts<'_>, fields: &[FieldRange]) -> bool {
         let mut has_changed = false;
         for (known, field) in self.fields.iter_mut().zip(fields) {
@@ -326,7 +327,8 @@ mod tests {
         let lines = "Host: a.test\r\nuser-agent: some client\r\nx-a: some value\r\n";
         let first = send(&mut heads, &mut connection, lines);
         let second = send(&mut heads, &mut connection, lines);
-        // Three pseudo-headers and the path are one byte each, and the path is a literal.
+        // The three pseudo-headers and the name of the path take one byte each. The path is a
+        // literal.
         assert!(first > 30 && second <= 9, "{first}, {second}");
         assert_eq!(heads.known.len(), 1);
     }
@@ -347,7 +349,7 @@ mod tests {
             assert_eq!(filled.value(1), expected.as_bytes());
         }
         assert_eq!((heads.known.len(), heads.compiled), (1, 2));
-        // The lines for which the template was compiled also need the value.
+        // The header lines from which the template was compiled also need the value.
         let first = lines(1);
         let filled = heads.fill(parts("/", &first)).expect("a head");
         assert_eq!(filled.value(1), b"1");

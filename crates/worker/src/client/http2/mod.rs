@@ -39,15 +39,15 @@ use crate::{
     net::{Alpn, ConnectionInfo},
 };
 
-/// The protocol of an origin.
+/// The HTTP protocol of an origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http1,
     /// Always HTTP/2, over TLS or with prior knowledge.
     Http2,
-    /// HTTP/2 over TLS, but the origin has no TLS.
+    /// HTTP/2 over TLS, which is impossible because the origin does not use TLS.
     Impossible,
-    /// The server chooses with each connection.
+    /// The server chooses for each connection.
     Negotiated,
 }
 
@@ -64,31 +64,31 @@ impl Protocol {
     }
 }
 
-/// The protocol of an origin, which changes if the server chooses HTTP/1.1.
+/// The protocol of an origin, which can change when the server chooses HTTP/1.1.
 pub(super) type ProtocolCell = Rc<Cell<Protocol>>;
 
-/// How sending over HTTP/2 ended, unless it failed.
+/// Result of sending a request over HTTP/2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Http2Result {
     Answered,
-    /// The server chose HTTP/1.1. The request is already announced to the caller if it had a
-    /// stream before, on a connection that did not process it.
+    /// The server chose HTTP/1.1. The request has already been announced to the caller if it had a
+    /// stream on an earlier connection that did not process it.
     UseHttp1 {
         is_announced: bool,
     },
 }
 
-/// How one attempt to send ended.
+/// Result of one attempt to send a request.
 enum Attempt {
     Ended(StreamEnd, Rc<Http2Connection>),
-    /// The connection stopped accepting requests before this one was encoded.
+    /// The connection stopped accepting requests before the request was encoded.
     NotSent,
 }
 
 /// Sends one request over HTTP/2.
 pub(super) struct Http2Sender<'s> {
     pub(super) client: &'s Client,
-    /// Connections of the user, or of the worker.
+    /// Connections of the virtual user or of the worker.
     pub(super) pool: &'s ConnectionPool,
     pub(super) protocol: &'s ProtocolCell,
     pub(super) origin: &'s Origin,
@@ -98,9 +98,9 @@ pub(super) struct Http2Sender<'s> {
 }
 
 impl Http2Sender<'_> {
-    /// Sends the request, and again if the server certainly did not process it: once if the server
-    /// refused it, and as often as it meets a connection that the server retires.
-    /// `announce` is called once, when the request has a stream.
+    /// Sends the request. Repeats it if the server certainly did not process it: once after a
+    /// refusal, and without limit when servers retire connections. `announce` is called once, when
+    /// the request has a stream.
     pub(super) async fn send(
         &self,
         parts: RequestParts<'_>,
@@ -137,7 +137,7 @@ impl Http2Sender<'_> {
                 if self.client.is_recorded {
                     self.client.worker.recorder.borrow_mut().run.http2.resent += 1;
                 }
-                // Until the server accepts the request, it waits.
+                // The time until the server accepts the request counts as waiting.
                 (exchange.moments.first_write, exchange.moments.first_read) = of_earlier_hop;
                 continue;
             }
@@ -152,7 +152,7 @@ impl Http2Sender<'_> {
         }
     }
 
-    /// Waits for a stream, and opens a connection if that is permitted. Returns `None` if the
+    /// Waits for a stream, and opens a connection if the pool permits it. Returns `None` if the
     /// server chose HTTP/1.1.
     async fn reserve(
         &self,
@@ -173,12 +173,12 @@ impl Http2Sender<'_> {
         }
         match grant {
             Grant::Stream(reservation) => Ok(Some(reservation)),
-            // The future is boxed because it is large and connecting is rare.
+            // Box the future, because it is large and connecting is rare.
             Grant::Open(permit) => Box::pin(self.open(permit, exchange)).await,
         }
     }
 
-    /// Waits for a stream or for the permission to open a connection.
+    /// Waits for a stream or for a permit to open a connection.
     async fn wait(
         &self,
         streams: &Rc<StreamPool>,
@@ -249,7 +249,7 @@ impl Http2Sender<'_> {
         Ok(Some(permit.add(connection)))
     }
 
-    /// Sends the request on a granted stream, and waits for its end.
+    /// Sends the request on a reserved stream, and waits for its end.
     async fn attempt(
         &self,
         reservation: Reservation,
@@ -309,12 +309,12 @@ impl Http2Sender<'_> {
         if let Some(end) = state.end {
             return Poll::Ready(Ok(end));
         }
-        // Arming a limit that has expired would start it again.
+        // Setting a limit that has expired would restart it.
         if state.wakes_on_progress && progress.move_limits(&state, exchange) {
             exchange.limits.arm(&self.client.worker, self.limit);
         }
         if let Poll::Ready(cut) = self.limit.poll(cx) {
-            // The events are with the stream until it ends.
+            // The stream owns the events until it ends.
             std::mem::swap(&mut exchange.streamed, &mut state.streamed);
             let fault = exchange.cut_short(cut);
             std::mem::swap(&mut exchange.streamed, &mut state.streamed);
@@ -324,7 +324,8 @@ impl Http2Sender<'_> {
         Poll::Pending
     }
 
-    /// Uses HTTP/1.1 for the origin from now on, if a server requires it that may choose.
+    /// Switches the origin to HTTP/1.1 if the server requires HTTP/1.1 and the protocol is
+    /// negotiable.
     fn note_http1_required(&self, outcome: Outcome) {
         if outcome == Outcome::Reset(ErrorCode::HTTP_1_1_REQUIRED)
             && self.protocol.get() == Protocol::Negotiated
@@ -343,7 +344,7 @@ impl Http2Sender<'_> {
     }
 }
 
-/// What a sender has already seen of its stream.
+/// The part of a stream's progress that its sender has already handled.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 struct Progress {
     is_sent: bool,
@@ -352,7 +353,8 @@ struct Progress {
 }
 
 impl Progress {
-    /// Moves the limits for the head, for idle times and for events. Returns whether one moved.
+    /// Moves the limits for the head, for idle times and for events. Returns whether any limit
+    /// moved.
     fn move_limits(&mut self, state: &StreamState, exchange: &mut Exchange) -> bool {
         let limits = &mut exchange.limits;
         let before = *self;
@@ -375,7 +377,7 @@ impl Progress {
     }
 }
 
-/// Takes what was received on a stream, complete or not.
+/// Moves the received data of a stream to the exchange, even if the response is incomplete.
 fn collect(sent: &SentStream, exchange: &mut Exchange) {
     let mut state = sent.state.borrow_mut();
     let moments = &mut exchange.moments;

@@ -1,7 +1,8 @@
 //! HTTP/2 connections to one origin, and the requests that wait for a stream.
 //!
-//! A request that finds no free stream waits in the order of intended starts, over all connections.
-//! A free stream is granted directly to the first waiter, so that no later request overtakes it.
+//! Requests that find no free stream wait in the order of their intended starts, across all
+//! connections. A free stream goes directly to the first waiter, so that no later request overtakes
+//! it.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,7 +17,7 @@ use plan::StreamSpread;
 use super::connection::Http2Connection;
 use crate::{deadlines::Limit, net::fault::timed_out};
 
-/// The connections to one origin. The worker shares them, or one virtual user has them.
+/// The connections to one origin, which belong to a worker or to one virtual user.
 #[derive(Debug)]
 pub struct StreamPool {
     max_connections: usize,
@@ -31,7 +32,7 @@ pub struct StreamPool {
     next_waiter: Cell<u64>,
 }
 
-/// Position of a waiter: by intended start, then by arrival.
+/// Sort key of a waiter: its intended start, then its order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct WaiterKey {
     intended_ns: u64,
@@ -44,16 +45,16 @@ struct WaiterSlot {
     waker: RefCell<Option<Waker>>,
 }
 
-/// What a request may use.
+/// What a pool gives to a request.
 #[derive(Debug)]
 pub(super) enum Grant {
-    /// A stream of this connection.
+    /// A reserved stream.
     Stream(Reservation),
-    /// A new connection.
+    /// A permit to open a connection.
     Open(OpenPermit),
 }
 
-/// A granted stream, returned when dropped.
+/// A reserved stream. Dropping it returns the stream to the pool.
 #[derive(Debug)]
 pub(super) struct Reservation {
     pool: Rc<StreamPool>,
@@ -61,7 +62,7 @@ pub(super) struct Reservation {
     is_used: bool,
 }
 
-/// The permission to open a connection, returned when dropped.
+/// A permit to open a connection. Dropping it returns the permit to the pool.
 #[derive(Debug)]
 pub(super) struct OpenPermit(Rc<StreamPool>);
 
@@ -80,7 +81,7 @@ impl StreamPool {
         })
     }
 
-    /// Grants a stream or a connection if one is free and no other request waits.
+    /// Returns a stream or a connection permit if one is free and no other request is waiting.
     pub(super) fn try_checkout(self: &Rc<StreamPool>) -> Option<Grant> {
         if self.waiters.borrow().is_empty() {
             self.grant_now()
@@ -89,8 +90,7 @@ impl StreamPool {
         }
     }
 
-    /// Waits for a free stream or for the permission to open a connection. Fails if the limit
-    /// expires.
+    /// Waits for a free stream or a permit to open a connection. Fails if the limit expires.
     pub(super) async fn wait(
         self: &Rc<StreamPool>,
         intended_ns: u64,
@@ -111,7 +111,8 @@ impl StreamPool {
         std::future::poll_fn(|cx| waiting.poll(limit, cx)).await
     }
 
-    /// Whether more streams would help, rather than a connection that is not ready yet.
+    /// Returns whether requests wait because streams are exhausted. Returns `false` if they wait
+    /// only for a connection to become ready.
     pub(super) fn waits_for_streams(&self) -> bool {
         let connections = self.connections.borrow();
         self.opening.get() == 0
@@ -120,7 +121,7 @@ impl StreamPool {
                 .all(|connection| connection.has_settings())
     }
 
-    /// Grants what is free to the waiters in their order.
+    /// Serves the waiters in order, as far as streams and permits are free.
     pub(super) fn serve_waiters(self: &Rc<StreamPool>) {
         loop {
             if self.waiters.borrow().is_empty() {
@@ -139,10 +140,10 @@ impl StreamPool {
         }
     }
 
-    /// Grants a stream or a new connection.
+    /// Returns a stream or a permit to open a connection, if available.
     ///
-    /// An even spread prefers an idle connection, a new one, and the connection that uses the
-    /// fewest streams. Otherwise the first connection is filled before the next is opened.
+    /// An even spread prefers an idle connection, then a new connection, then the connection with
+    /// the fewest streams. Otherwise, the first connection is filled before the next is opened.
     fn grant_now(self: &Rc<StreamPool>) -> Option<Grant> {
         if let Some(connection) = self.take_idle() {
             return Some(self.reserve(connection));
@@ -157,7 +158,7 @@ impl StreamPool {
             }
             StreamSpread::Fill => {
                 let best = free.next();
-                // A connection that is not ready yet may have streams for all.
+                // A connection that is not ready yet may provide streams for all waiters.
                 let has_unready = connections.iter().any(|one| !one.has_settings());
                 (
                     best,
@@ -181,7 +182,7 @@ impl StreamPool {
         })
     }
 
-    /// Notes that the last stream of a connection has ended.
+    /// Records that the last stream of a connection has ended.
     pub(super) fn on_idle(&self, connection: &Http2Connection) {
         if self.spread == StreamSpread::Even && !connection.is_listed_idle.replace(true) {
             self.idle.borrow_mut().push_back(connection.downgrade());
@@ -249,7 +250,7 @@ struct Waiting<'p> {
 
 impl Waiting<'_> {
     fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Grant, Fault>> {
-        // The caller of a waiter whose limit has expired has given up the request.
+        // The caller of a waiter whose limit has expired has abandoned its request.
         if let Poll::Ready(cut) = limit.poll(cx) {
             return Poll::Ready(Err(timed_out(cut)));
         }
@@ -264,14 +265,14 @@ impl Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.pool.waiters.borrow_mut().remove(&self.key);
-        // A grant that was not taken returns to the pool.
+        // Return a grant that was not used to the pool.
         let grant = self.slot.grant.borrow_mut().take();
         drop(grant);
     }
 }
 
 impl Reservation {
-    /// Uses the stream: the caller sends a request on this connection.
+    /// Converts the reservation into its connection, on which the caller sends a request.
     pub(super) fn into_connection(mut self) -> Rc<Http2Connection> {
         self.is_used = true;
         Rc::clone(&self.connection)
@@ -288,12 +289,12 @@ impl Drop for Reservation {
 }
 
 impl OpenPermit {
-    /// Returns the pool to which the new connection will belong.
+    /// Returns the pool that the new connection will join.
     pub(super) fn pool(&self) -> &Rc<StreamPool> {
         &self.0
     }
 
-    /// Adds the new connection. Its first stream is granted to the caller.
+    /// Adds the new connection, and reserves its first stream for the caller.
     pub(super) fn add(self, connection: Rc<Http2Connection>) -> Reservation {
         let pool = Rc::clone(&self.0);
         connection.reserve();

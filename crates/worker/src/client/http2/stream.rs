@@ -1,4 +1,4 @@
-//! A request in flight on a stream: what the connection has received for it.
+//! A request in flight on a stream, with the data received for it.
 
 use std::{
     cell::RefCell,
@@ -18,13 +18,13 @@ use crate::{
     memory::Held,
 };
 
-/// Size of a frame header.
+/// Length of a frame header.
 const FRAME_HEADER: usize = 9;
 
-/// State of a request that its connection and its sender share.
+/// State that a request's connection and sender share.
 #[derive(Debug)]
 pub(super) struct StreamState {
-    /// The clock before the write of the request's first byte.
+    /// Time immediately before the first byte of the request was written.
     pub(super) first_write: Option<u64>,
     /// When the first byte of the response was read.
     pub(super) first_read: Option<u64>,
@@ -32,14 +32,14 @@ pub(super) struct StreamState {
     pub(super) head_ns: u64,
     /// When bytes of the response were last read. 0 until then.
     pub(super) last_read_ns: u64,
-    /// Number of bytes received, with frame headers and padding.
+    /// Number of bytes received, including frame headers and padding.
     pub(super) bytes_in: u64,
     pub(super) response: Response,
     pub(super) end: Option<StreamEnd>,
     pub(super) reserved: Held,
-    /// Whether the sender is woken by each part of the response, because its limits move.
+    /// Whether each part of the response wakes the sender, because its limits must move.
     pub(super) wakes_on_progress: bool,
-    /// The events, if the response should be a stream.
+    /// Events, if the plan expects a streamed response.
     pub(super) streamed: Option<Box<StreamedResponse>>,
     /// When an event of the stream was last read. 0 until then.
     pub(super) last_event_ns: u64,
@@ -52,7 +52,7 @@ pub(super) struct StreamState {
 pub(super) enum StreamEnd {
     /// The connection reported this outcome.
     Outcome(Outcome),
-    /// The client gave up the stream.
+    /// The client cancelled the stream.
     Fault(Fault),
 }
 
@@ -79,7 +79,7 @@ impl StreamState {
         }))
     }
 
-    /// Registers the sender, which is woken at the end.
+    /// Registers the sender, which is woken when the stream ends.
     pub(super) fn watch(&mut self, cx: &Context<'_>) {
         match &mut self.waker {
             Some(waker) => waker.clone_from(cx.waker()),
@@ -127,8 +127,8 @@ impl StreamState {
         self.response.add_trailers(trailers);
     }
 
-    /// Keeps a part of the body and reads its events, as far as they are needed. Fails if there is
-    /// no memory for it, or if the stream ends with it.
+    /// Stores a part of the body and reads its events, as far as they are needed. Fails if the
+    /// memory budget is exceeded, or if an event ends the stream.
     pub(super) fn on_data(
         &mut self,
         bytes: &[u8],

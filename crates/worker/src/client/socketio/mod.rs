@@ -1,6 +1,6 @@
 //! A Socket.IO session of a virtual user, over long polling or a WebSocket.
 //!
-//! As with [`WebSocket`], a session is read only while its user waits: by the step that waits for a
+//! Like a [`WebSocket`], a session is read only while its user waits: by the step that waits for a
 //! packet, and by [`Session::read_idle`] during all other waits.
 
 mod open;
@@ -34,9 +34,9 @@ use polling::Polling;
 use requests::SessionRequests;
 use state::{Read, SessionState};
 
-/// How long a session that this side closes may take to say so.
+/// Maximum time for closing a session, in nanoseconds.
 const CLOSE_WAIT_NS: u64 = 1_000_000_000;
-/// Close code that stands for a close frame without a code, which is what clients of Socket.IO send.
+/// Close code that stands for a close frame without a code, as Socket.IO clients send it.
 const NO_CODE: u16 = 1005;
 
 /// An open Socket.IO session.
@@ -65,14 +65,14 @@ enum Transport {
     WebSocket(Box<WebSocket>),
 }
 
-/// Why an operation of a session has no result.
+/// Why an operation of a session failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionError {
-    /// The fault.
+    /// Fault to record.
     pub fault: Fault,
-    /// HTTP status of a refused polling request.
+    /// HTTP status, if the server refused a polling request.
     pub status: Option<u16>,
-    /// The server's message to a refused namespace.
+    /// Message of the server, if it refused a namespace.
     pub message: Option<String>,
 }
 
@@ -93,31 +93,31 @@ impl From<SocketIoFault> for SessionError {
 }
 
 impl Session {
-    /// Whether the user has joined the namespace and the session is open.
+    /// Returns whether the session is open and the user has joined the namespace.
     #[must_use]
     pub fn has_joined(&self, namespace: &str) -> bool {
         self.state.has_joined(namespace)
     }
 
-    /// Whether the session has ended.
+    /// Returns whether the session has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.state.ended.is_some()
     }
 
-    /// Whether the session could move from polling to a WebSocket.
+    /// Returns whether the session can be upgraded from polling to a WebSocket.
     #[must_use]
     pub fn can_upgrade(&self) -> bool {
         let polls = matches!(self.transport, Transport::Polling(_));
         polls && self.state.ended.is_none() && self.handshake.offers_websocket()
     }
 
-    /// Returns a number by which the server can acknowledge an event.
+    /// Returns a new number for an event, which the server repeats in its acknowledgement.
     pub fn next_id(&mut self) -> u64 {
         self.state.next_id()
     }
 
-    /// Returns the number of bytes of packets received.
+    /// Returns the total size of the received packets in bytes.
     #[must_use]
     pub fn bytes_received(&self) -> u64 {
         self.state.bytes_received
@@ -193,8 +193,8 @@ impl Session {
         sent.map_err(|error| self.note_failure(error))
     }
 
-    /// Reads packets until `receiver` has the last one it waits for. Returns when that one was
-    /// read. Fails if the server removes the user from `namespace`.
+    /// Reads packets until `receiver` has received the last packet it waits for. Returns the time
+    /// at which that packet was read. Fails if the server disconnects the user from `namespace`.
     pub async fn receive(
         &mut self,
         namespace: Option<&str>,
@@ -212,14 +212,14 @@ impl Session {
         .await
     }
 
-    /// Reads what has arrived while no step waits for packets.
+    /// Reads packets that arrive while no step waits for them.
     pub fn read_idle(&mut self, cx: &mut Context<'_>) {
         if self.state.ended.is_none() {
             let _ = self.poll_packets(cx, None, &mut |_, _| Claim::Unclaimed);
         }
     }
 
-    /// Fails if the server's pings stopped.
+    /// Fails if the server stopped sending pings.
     fn check_pings(&mut self) -> Result<(), SessionError> {
         let handshake = &self.handshake;
         let allowed_ms = handshake
@@ -235,7 +235,7 @@ impl Session {
         Err(fault.into())
     }
 
-    /// Reads packets. Returns when the last awaited one was read.
+    /// Reads packets. Returns the time at which the last awaited packet was read.
     fn poll_packets(
         &mut self,
         cx: &mut Context<'_>,
@@ -285,7 +285,8 @@ impl Session {
 
     fn queue(&mut self, text: String) {
         match &mut self.transport {
-            // A text that cannot be queued is too large for the connection, which a pong is not.
+            // Queueing fails only for texts that are too large for the connection. A pong is never
+            // too large.
             Transport::WebSocket(socket) => drop(socket.queue(&text)),
             Transport::Polling(polling) => polling.queue(text),
         }
@@ -295,7 +296,7 @@ impl Session {
         count(&mut self.worker.recorder.borrow_mut().run.socketio);
     }
 
-    /// Ends the session. `count` counts it if it was open.
+    /// Ends the session. If it was open, calls `count` to count its end.
     fn end(&mut self, fault: Fault, count: impl FnOnce(&mut SocketIoCounts)) {
         if self.state.ended.is_none() {
             self.state.ended = Some(fault);
@@ -305,8 +306,8 @@ impl Session {
         }
     }
 
-    /// Ends the session after a failed operation of the transport, unless only a time limit
-    /// expired. Returns the error to report.
+    /// Ends the session after the transport failed, unless only a time limit expired. Returns the
+    /// error to report.
     fn note_failure(&mut self, mut error: SessionError) -> SessionError {
         error.fault = session_fault(error.fault);
         match error.fault {
@@ -320,7 +321,7 @@ impl Session {
     }
 
     /// Closes the session, and waits up to a second for the server. Returns `false` if the run was
-    /// aborted before.
+    /// aborted first.
     pub async fn close(mut self, limit: &Rc<Limit>) -> bool {
         if self.state.ended.is_some() {
             self.close_in_background();
@@ -346,11 +347,11 @@ impl Session {
             self.begin_close();
         }
         match self.transport {
-            // The server may have ended only the session.
+            // The server may have ended only the session, and not the connection.
             Transport::WebSocket(socket) => socket.close_in_background(),
             Transport::Polling(_) if has_ended => {}
             Transport::Polling(mut polling) => {
-                // The task may never run, if the run ends now.
+                // The task never runs if the run ends now.
                 polling.begin_flush(&self.requests);
                 let worker = Rc::clone(&self.worker);
                 let limit = Rc::new(Limit::default());
@@ -378,7 +379,7 @@ impl Session {
     }
 }
 
-/// Reads messages of a WebSocket up to one that concerns the session.
+/// Reads WebSocket messages until one concerns the session.
 fn read_socket(
     socket: &mut WebSocket,
     state: &mut SessionState,
@@ -405,7 +406,7 @@ fn read_socket(
     })
 }
 
-/// Returns what the end of a connection means for its session.
+/// Converts the fault that ended a connection to the fault of its session.
 fn session_fault(fault: Fault) -> Fault {
     match fault {
         // Servers close the WebSocket to end a session.

@@ -1,4 +1,4 @@
-//! Opens a session: the handshake, and the first namespace.
+//! Opening of a session: the handshake, and joining the first namespace.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -22,32 +22,32 @@ use super::{
     state::SessionState,
 };
 
-/// Transports of a session.
+/// Transports that a session uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transports {
-    /// A WebSocket from the beginning.
+    /// A WebSocket from the start.
     WebSocket,
-    /// Polling at the beginning. [`Session::upgrade`] may move the session to a WebSocket.
+    /// Polling at the start. [`Session::upgrade`] may move the session to a WebSocket.
     Polling,
 }
 
-/// What a new session asks for.
+/// Parameters of a new session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionRequest<'a> {
-    /// Transport at the beginning.
+    /// Transport to start with.
     pub transports: Transports,
     /// Namespace to join.
     pub namespace: &'a str,
-    /// Credentials for the namespace, as JSON. May be empty.
+    /// Credentials for the namespace, as JSON. Empty if there are none.
     pub auth: &'a str,
     /// Random bytes for the key of a WebSocket.
     pub random: [u8; 16],
 }
 
 impl Client {
-    /// Opens a session, and joins its first namespace. `call` is the first request without the
-    /// parameters of Engine.IO. Returns `None` if the server refuses with an HTTP status, which
-    /// `exchange` contains.
+    /// Opens a session, and joins its first namespace. `call` is the first request, without the
+    /// Engine.IO parameters. Returns `None` if the server refuses with an HTTP status, which
+    /// `exchange` then contains.
     pub async fn open_session(
         self: &Rc<Client>,
         agent: &mut Agent<'_>,
@@ -98,7 +98,7 @@ impl Client {
         let mut requests = SessionRequests::new(&call.request);
         let now = exchange.moments.started;
         caller.sending(now);
-        // The future is boxed because it is large and connecting is rare.
+        // Box the future, because it is large and connecting is rare.
         let conn = Box::pin(self.open(&call.request, call, agent.limit, exchange)).await;
         let mut conn = conn?;
         if let Some(cookie) = self.cookies_for(&call.request, call, agent.jar, now) {
@@ -135,7 +135,7 @@ impl Client {
         let handshake = packets.next().and_then(read_open);
         let handshake = handshake.ok_or(SocketIoFault::BadHandshake)?;
         requests.sid.clone_from(&handshake.sid);
-        // A load balancer may choose the server by a cookie that came with the handshake.
+        // A load balancer may select the server by a cookie from the handshake.
         if let Some(cookie) = self.cookies_for(&call.request, call, agent.jar, now) {
             requests.set_cookie(&cookie);
         }

@@ -1,5 +1,5 @@
-//! Long polling: GET requests, which the server holds open, receive packets, and POST requests send
-//! them. There is at most one of each at a time.
+//! Long polling: GET requests, which the server holds open, receive packets. POST requests send
+//! them. At most one request of each kind is in flight.
 
 use std::{
     collections::VecDeque,
@@ -24,18 +24,18 @@ use super::{
 };
 use crate::deadlines::Limit;
 
-/// Maximum number of connections that are kept: one for each kind of request.
+/// Maximum number of connections to keep: one for each kind of request.
 const MOST_CONNECTIONS: usize = 2;
 
-/// Number of unsent packets above which nothing is received. A server could otherwise demand pongs
-/// without end.
+/// Number of unsent packets above which the client stops receiving. Otherwise, a server could
+/// request pongs without end.
 const MOST_QUEUED: usize = 1000;
 
 type Transaction = Pin<Box<dyn Future<Output = Result<Transacted, Fault>>>>;
 
 /// A polling request and its response.
 struct Transacted {
-    /// The connection, if it can be used again.
+    /// The connection, if it is reusable.
     conn: Option<Box<Conn>>,
     moments: Moments,
     status: u16,
@@ -52,13 +52,13 @@ pub(super) struct Polling {
         reason = "boxed, because connections move at each request"
     )]
     idle: Vec<Box<Conn>>,
-    /// Received packets, and when they arrived.
+    /// Received packets, with their arrival times.
     inbox: VecDeque<(String, u64)>,
     outbox: VecDeque<String>,
     max_payload: usize,
     /// The last request that sent packets.
     sent: SentMessage,
-    /// Why receiving failed while packets were sent.
+    /// Why receiving failed while packets were being sent.
     failed: Option<SessionError>,
 }
 
@@ -78,7 +78,7 @@ impl Polling {
         }
     }
 
-    /// Keeps a connection for later requests.
+    /// Stores a connection for later requests.
     pub fn keep(&mut self, conn: Box<Conn>) {
         if conn.transport.is_reusable() && self.idle.len() < MOST_CONNECTIONS {
             self.idle.push(conn);
@@ -96,7 +96,7 @@ impl Polling {
         self.outbox.push_back(text);
     }
 
-    /// Sends a packet. Returns when the server has taken it.
+    /// Sends a packet. Returns when the server has accepted it.
     pub async fn send(
         &mut self,
         text: String,
@@ -108,7 +108,8 @@ impl Polling {
         std::future::poll_fn(|cx| match self.poll_send(cx, requests) {
             Poll::Ready(sent) => Poll::Ready(sent),
             Poll::Pending => {
-                // An answer may arrive before the response, and has its own time.
+                // An acknowledgement may arrive before the response to the POST, and has its own
+                // arrival time.
                 if let Poll::Ready(Err(error)) = self.poll_receive(cx) {
                     self.failed = Some(error);
                 }
@@ -119,12 +120,12 @@ impl Polling {
         Ok(SentMessage { bytes, ..self.sent })
     }
 
-    /// Begins to send what is queued.
+    /// Starts to send the queued packets.
     pub fn begin_flush(&mut self, requests: &SessionRequests) {
         let _ = self.poll_send(&mut Context::from_waker(Waker::noop()), requests);
     }
 
-    /// Sends what is queued, as far as the server takes it.
+    /// Sends the queued packets, as far as the server accepts them.
     pub async fn flush(&mut self, requests: &SessionRequests, limit: &Limit) {
         std::future::poll_fn(|cx| match self.poll_send(cx, requests) {
             Poll::Ready(_) => Poll::Ready(()),
@@ -133,7 +134,8 @@ impl Polling {
         .await;
     }
 
-    /// Waits until no request receives packets, so that no packet is lost by the next transport.
+    /// Waits until no receiving request is in flight, so that switching the transport loses no
+    /// packet.
     pub async fn pause(&mut self, limit: &Limit) -> Result<(), SessionError> {
         std::future::poll_fn(|cx| match self.poll_receive(cx) {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -143,12 +145,12 @@ impl Polling {
         .await
     }
 
-    /// Returns the packets that were received and not read.
+    /// Returns the packets that were received but not read.
     pub fn take_inbox(&mut self) -> VecDeque<(String, u64)> {
         std::mem::take(&mut self.inbox)
     }
 
-    /// Returns the next packet. Answers to pings are sent on the way.
+    /// Returns the next packet. Meanwhile, sends queued answers to pings.
     pub fn poll_packet(
         &mut self,
         cx: &mut Context<'_>,
@@ -165,7 +167,7 @@ impl Polling {
                 return Poll::Ready(Err(error));
             }
             if self.receiving.is_none() && self.outbox.len() > MOST_QUEUED {
-                // The request that sends wakes this task.
+                // The sending request wakes this task.
                 return Poll::Pending;
             }
             if self.receiving.is_none() {
@@ -225,7 +227,7 @@ impl Polling {
         }
     }
 
-    /// Returns as many queued packets as the server takes at once.
+    /// Returns as many queued packets as the server accepts in one request.
     fn next_body(&mut self) -> Option<String> {
         let mut body = self.outbox.pop_front()?;
         while let Some(next) = self.outbox.front()
@@ -238,7 +240,7 @@ impl Polling {
         Some(body)
     }
 
-    /// Checks a response, and keeps its connection.
+    /// Checks a response, and stores its connection for reuse.
     fn finish(&mut self, done: Result<Transacted, Fault>) -> Result<Transacted, SessionError> {
         let mut done = done?;
         if let Some(conn) = done.conn.take() {
@@ -268,8 +270,7 @@ impl Polling {
     }
 }
 
-/// Sends a polling request, and reads its response. The step that waits for the response has the
-/// time limit.
+/// Sends a polling request, and reads its response. The waiting step enforces the time limit.
 async fn transact(
     client: Rc<Client>,
     conn: Option<Box<Conn>>,

@@ -1,24 +1,24 @@
-//! The HTTP requests of a session. All have the URL and the headers of the first one.
+//! The HTTP requests of a session. All of them have the URL and headers of the first request.
 
 use codec::Target;
 
 use super::super::request::{Built, is_named};
 
-/// Makes the requests of a session.
+/// Creates the requests of a session.
 #[derive(Debug, Clone)]
 pub(super) struct SessionRequests {
     pub target: Target,
-    /// The request target of the request line, without the parameters of Engine.IO.
+    /// Path and query of the request line, without the Engine.IO parameters.
     resource: String,
-    /// The header lines.
+    /// Header lines.
     lines: Vec<u8>,
-    /// Name of the session. Empty before it begins.
+    /// Session ID. Empty before the handshake.
     pub sid: String,
 }
 
 impl SessionRequests {
-    /// Takes over the URL and the headers of the request that the plan describes. Bodies must come
-    /// unpacked, so `accept-encoding` is left out.
+    /// Copies the URL and headers of the request in the plan. Omits `accept-encoding`, because
+    /// bodies must not be compressed.
     pub fn new(built: &Built) -> SessionRequests {
         let head = &built.bytes[..built.cookie_at];
         let mut lines = head.split_inclusive(|b| *b == b'\n');
@@ -34,7 +34,7 @@ impl SessionRequests {
         }
     }
 
-    /// Sends these cookies with all later requests, instead of those so far.
+    /// Sets the cookies of all later requests, replacing the previous ones.
     pub fn set_cookie(&mut self, cookie: &str) {
         let lines = self.lines.split_inclusive(|b| *b == b'\n');
         let others = lines.filter(|line| !is_named(line, "cookie"));
@@ -43,17 +43,17 @@ impl SessionRequests {
         self.lines = lines;
     }
 
-    /// Returns the request that opens a WebSocket for the session.
+    /// Creates the request that opens a WebSocket for the session.
     pub fn websocket(&self) -> Built {
         self.request("GET", "websocket", "", "")
     }
 
-    /// Returns a polling request that receives packets.
+    /// Creates a polling request that receives packets.
     pub fn get(&self) -> Built {
         self.request("GET", "polling", "", "")
     }
 
-    /// Returns a polling request that sends packets.
+    /// Creates a polling request that sends packets.
     pub fn post(&self, body: &str) -> Built {
         let lines = format!(
             "content-type: text/plain;charset=UTF-8\r\ncontent-length: {}\r\n",

@@ -1,4 +1,4 @@
-//! What a session knows: its namespaces, and what its packets mean.
+//! State of a session: its namespaces, and the interpretation of its packets.
 
 use codec::socketio::{EnginePacket, Packet, PacketKind};
 use measure::{Fault, outcome::SocketIoFault};
@@ -12,17 +12,17 @@ pub(super) struct SessionState {
     worker: Rc<Worker>,
     /// Namespaces that the user has joined.
     pub namespaces: Vec<String>,
-    /// Namespaces from which the server removed the user.
+    /// Namespaces from which the server disconnected the user.
     removed: Vec<String>,
-    /// The fault that later steps fail with. `None` while the session is open.
+    /// Fault that later steps report. `None` while the session is open.
     pub ended: Option<Fault>,
     /// When the last packet arrived.
     pub last_heard_ns: u64,
     pub bytes_received: u64,
-    /// Number of events and acknowledgements for which no step waited.
+    /// Number of events and acknowledgements that no step waited for.
     pub unclaimed: u64,
     last_id: u64,
-    /// An event whose binary arguments have not all arrived.
+    /// An event with binary arguments that have not all arrived.
     incomplete: Option<(String, u32)>,
 }
 
@@ -36,16 +36,16 @@ impl std::fmt::Debug for SessionState {
     }
 }
 
-/// What a packet means for the session.
+/// Effect of a packet on the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Read {
-    /// Nothing, or a step waits for more.
+    /// No effect, or a step waits for more packets.
     More,
-    /// A step has the last packet that it waited for, which arrived at this time.
+    /// A step has received its last awaited packet, which arrived at this time.
     Last(u64),
-    /// The server wants a pong with this content.
+    /// The server requests a pong with this content.
     Pong(String),
-    /// The server ends the session.
+    /// The server closes the session.
     Closed,
     /// The text is not a packet.
     Bad,
@@ -70,7 +70,7 @@ impl SessionState {
         self.ended.is_none() && self.namespaces.iter().any(|joined| joined == namespace)
     }
 
-    /// Returns why an event of this namespace cannot be sent or received.
+    /// Returns why events of this namespace cannot be sent or received.
     pub fn fault(&self, namespace: &str) -> Fault {
         self.ended.unwrap_or_else(|| {
             let is_removed = self.removed.iter().any(|removed| removed == namespace);
@@ -87,7 +87,7 @@ impl SessionState {
         self.last_id - 1
     }
 
-    /// Reads a packet of Engine.IO.
+    /// Reads an Engine.IO packet.
     pub fn read(
         &mut self,
         text: &str,
@@ -123,8 +123,8 @@ impl SessionState {
         }
     }
 
-    /// Counts a binary argument. The event is read when its last one has arrived. Its JSON keeps
-    /// the placeholders.
+    /// Counts a binary argument. The event counts as read when its last binary argument has
+    /// arrived. Its JSON keeps the placeholders.
     pub fn read_attachment(
         &mut self,
         bytes: usize,
@@ -178,7 +178,7 @@ impl SessionState {
     }
 }
 
-/// Returns the server's message to a refused namespace.
+/// Returns the message with which the server refused a namespace.
 pub(super) fn refusal(json: &str) -> String {
     let value: Option<Value> = serde_json::from_str(json).ok();
     let message = match &value {

@@ -1,4 +1,4 @@
-//! Moves a session from polling to a WebSocket.
+//! Upgrade of a session from polling to a WebSocket.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -20,8 +20,8 @@ use super::{
 };
 
 impl Session {
-    /// Moves the session to a WebSocket, and returns when it was ready. If the server refuses, the
-    /// session stays on polling.
+    /// Upgrades the session to a WebSocket, and returns the time at which it was ready. If the
+    /// server refuses, the session continues with polling.
     pub async fn upgrade(
         &mut self,
         client: &Rc<Client>,
@@ -42,7 +42,7 @@ impl Session {
         upgraded
     }
 
-    /// Opens a WebSocket for the session, and tests that packets reach the server and come back.
+    /// Opens a WebSocket for the session, and tests that it transports packets in both directions.
     async fn open_probe(
         &self,
         client: &Rc<Client>,

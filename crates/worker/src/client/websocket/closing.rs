@@ -1,4 +1,4 @@
-//! The end of a connection: by this side, by the server, or because it was lost.
+//! The end of a connection: closed by the client, closed by the server, or lost.
 
 use std::{rc::Rc, task::Poll};
 
@@ -12,8 +12,8 @@ use super::{
 use crate::deadlines::Limit;
 
 impl WebSocket {
-    /// Closes the connection, and waits up to a second for the server to do so too. Returns `false`
-    /// if the run was aborted before.
+    /// Closes the connection, and waits up to a second for the server to close it too. Returns
+    /// `false` if the run was aborted first.
     pub async fn close(mut self, code: u16, limit: &Rc<Limit>) -> bool {
         if self.ended.is_some() {
             return true;
@@ -31,11 +31,11 @@ impl WebSocket {
         self.close_in_background_with(NORMAL_CLOSURE, "");
     }
 
-    /// Closes the connection in the background, with a code and a reason for the server. What still
-    /// arrives is discarded without being counted, for at most a second and 1 MB.
+    /// Closes the connection in the background, with a code and a reason for the server. Data that
+    /// still arrives is discarded without being counted, for at most a second and 1 MB.
     pub fn close_in_background_with(mut self, code: u16, reason: &str) {
         if self.ended.is_none() {
-            // The task below may never run, if the run ends now.
+            // The task below never runs if the run ends now.
             self.begin_closing(code, reason);
         }
         let Some(limit) = self.closing.take() else {
@@ -61,7 +61,7 @@ impl WebSocket {
         });
     }
 
-    /// Queues a close frame. 1005 stands for a frame without a code.
+    /// Queues a close frame. The code 1005 stands for a frame without a code.
     pub(super) fn queue_close(&mut self, code: u16, reason: &str) {
         let mask = self.mask();
         let close = (code != 1005).then_some(Close { code, reason });
@@ -72,7 +72,7 @@ impl WebSocket {
 
     async fn await_close(&mut self, limit: &Limit) {
         std::future::poll_fn(|cx| {
-            // First, because a server may never stop sending.
+            // Check the limit first, because a server may never stop sending.
             if limit.poll(cx).is_ready() {
                 let _ = self.poll_write(cx);
                 return Poll::Ready(());
@@ -88,7 +88,7 @@ impl WebSocket {
             1000 | 1001 | 1005 => WebSocketFault::Closed,
             _ => WebSocketFault::ClosedWithError,
         });
-        // A connection that this side closed was counted then.
+        // A connection that the client closed has already been counted.
         if self.ended.is_none() {
             self.open = None;
             self.count(|counts| *counts.closed_by_server.entry(code).or_default() += 1);
@@ -106,7 +106,7 @@ impl WebSocket {
         self.lost(frame_fault(error))
     }
 
-    /// Notes that the connection ended without a close frame. Returns what a step fails with.
+    /// Records that the connection ended without a close frame. Returns the fault for the step.
     pub(super) fn lost(&mut self, fault: Fault) -> Fault {
         let fault = match fault.class() {
             measure::NoAnswer::Reset => Fault::WebSocket(WebSocketFault::Lost),

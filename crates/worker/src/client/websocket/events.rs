@@ -1,4 +1,4 @@
-//! Reads a connection event by event, for scripts that handle each message, ping and pong
+//! Reading of a connection event by event, for scripts that handle each message, ping and pong
 //! themselves.
 
 use std::{
@@ -12,22 +12,22 @@ use measure::Fault;
 use super::{CLOSE_WAIT_NS, Claim, Message, WebSocket};
 use crate::deadlines::Limit;
 
-/// What a server sent.
+/// An event that a server sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketEvent {
     /// A text message.
     Text(String),
     /// A binary message.
     Binary(Vec<u8>),
-    /// A ping, which is answered.
+    /// A ping. The client answers it automatically.
     Ping(Vec<u8>),
     /// A pong.
     Pong(Vec<u8>),
 }
 
 impl WebSocket {
-    /// Queues a text message, and writes what the connection takes without waiting. The message
-    /// counts as sent when its last byte was written.
+    /// Queues a text message, and writes as much as possible without waiting. The message counts as
+    /// sent when its last byte has been written.
     ///
     /// # Errors
     ///
@@ -36,7 +36,8 @@ impl WebSocket {
         self.push_message(|socket| socket.queue(text))
     }
 
-    /// The same as [`WebSocket::push_text`], for a binary message.
+    /// Queues a binary message, and writes as much as possible without waiting. The message counts
+    /// as sent when its last byte has been written.
     ///
     /// # Errors
     ///
@@ -70,7 +71,7 @@ impl WebSocket {
         })
     }
 
-    /// Queues a ping of at most 125 bytes, and writes what the connection takes.
+    /// Queues a ping of at most 125 bytes, and writes as much as possible without waiting.
     ///
     /// # Errors
     ///
@@ -87,7 +88,7 @@ impl WebSocket {
             return Err(end.fault);
         }
         queue(self)?;
-        // What is left is written when the connection is read or flushed.
+        // The remaining bytes are written when the connection is read or flushed.
         let _ = self.poll_write(&mut Context::from_waker(Waker::noop()));
         match self.reserve(0) {
             true => Ok(()),
@@ -101,11 +102,11 @@ impl WebSocket {
         self.out.unwritten().len()
     }
 
-    /// Writes all queued bytes. Meanwhile bytes are read, but not handled.
+    /// Writes all queued bytes. Meanwhile, bytes are read but not handled.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
         let written = self.poll_write(cx);
         if written.is_pending() {
-            // A server that waits for this side to read would never take the message.
+            // A server that waits for the client to read would never accept the message.
             self.read_ahead(cx);
         }
         written
@@ -115,7 +116,7 @@ impl WebSocket {
     /// discarded as unclaimed. Fails at the end of the connection, which [`WebSocket::ended`]
     /// describes.
     pub fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<SocketEvent, Fault>> {
-        // First, because a server may never stop sending.
+        // Check the limit first, because a server may never stop sending.
         if let Some(limit) = &self.closing
             && let Poll::Ready(cut) = limit.poll(cx)
         {
@@ -142,9 +143,9 @@ impl WebSocket {
         })
     }
 
-    /// Begins to close the connection: no more messages can be sent, and events end within a
-    /// second, when the server has also closed it or not. The code 1005 stands for a close frame
-    /// without a code.
+    /// Starts to close the connection. No more messages can be sent, and reading ends within a
+    /// second, even if the server does not close the connection. The code 1005 stands for a close
+    /// frame without a code.
     pub fn begin_closing(&mut self, code: u16, reason: &str) {
         if self.ended.is_some() {
             return;
@@ -154,7 +155,7 @@ impl WebSocket {
         let until = self.worker.clock.now().saturating_add(CLOSE_WAIT_NS);
         self.worker.deadlines.borrow_mut().limit(&limit, until);
         self.closing = Some(limit);
-        // What is left is written when the connection is read.
+        // The remaining bytes are written when the connection is read.
         let _ = self.poll_write(&mut Context::from_waker(Waker::noop()));
     }
 }

@@ -2,26 +2,26 @@
 
 use std::collections::VecDeque;
 
-/// Queued bytes, and which of them are messages and pongs.
+/// Queued bytes, and the positions of messages and pongs in them.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     bytes: Vec<u8>,
-    /// Length of the part of `bytes` that was written. It is removed when it is half of `bytes`,
-    /// because a long queue would otherwise be moved for each write.
+    /// Length of the written part of `bytes`. The part is removed when it is half of `bytes`.
+    /// Otherwise, each write would move a long queue.
     written: usize,
-    /// Number of bytes of the connection before `bytes`.
+    /// Number of bytes sent on the connection before the start of `bytes`.
     removed: u64,
-    /// Messages and pongs that are not completely written, in their order.
+    /// Messages and pongs that are not completely written, in order.
     frames: VecDeque<QueuedFrames>,
-    /// Number of bytes of the pongs in `frames`.
+    /// Total length in bytes of the pongs in `frames`.
     pong_bytes: u64,
 }
 
-/// A message, or pongs that follow each other.
+/// A message, or several consecutive pongs.
 #[derive(Debug)]
 struct QueuedFrames {
     kind: FrameKind,
-    /// Position after the last byte, from the start of the connection.
+    /// Position after the last byte, counted from the start of the connection.
     end: u64,
     bytes: u64,
 }
@@ -32,29 +32,29 @@ enum FrameKind {
     Pong,
 }
 
-/// What a write has completed.
+/// The frames that a write completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WrittenFrames {
-    /// Messages of which the last byte was written.
+    /// Number of messages whose last byte was written.
     pub messages: u64,
-    /// Bytes of these messages, with the heads of their frames.
+    /// Total length of these messages in bytes, including frame headers.
     pub message_bytes: u64,
-    /// Bytes written, of frames of all kinds.
+    /// Number of bytes written, including all kinds of frames.
     pub bytes: u64,
 }
 
 impl Output {
-    /// Whether everything was written.
+    /// Returns whether all bytes were written.
     pub(super) fn is_empty(&self) -> bool {
         self.written == self.bytes.len()
     }
 
-    /// Returns the bytes that were not written.
+    /// Returns the bytes that have not been written.
     pub(super) fn unwritten(&self) -> &[u8] {
         &self.bytes[self.written..]
     }
 
-    /// Returns an upper bound of the unwritten bytes of pongs.
+    /// Returns an upper bound for the number of unwritten pong bytes.
     pub(super) fn pong_bytes(&self) -> u64 {
         self.pong_bytes
     }
@@ -64,17 +64,17 @@ impl Output {
         self.bytes.capacity() + self.frames.capacity() * size_of::<QueuedFrames>()
     }
 
-    /// Returns the buffer, to which frames are appended.
+    /// Returns the buffer to which frames are appended.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Returns the position after the last queued byte, from the start of the connection.
+    /// Returns the position after the last queued byte, counted from the start of the connection.
     pub(super) fn end(&self) -> u64 {
         self.removed + self.bytes.len() as u64
     }
 
-    /// Notes that the bytes from a position to the end are a message.
+    /// Records that the bytes from `start` to the end are a message.
     pub(super) fn note_message(&mut self, start: u64) {
         let end = self.end();
         self.frames.push_back(QueuedFrames {
@@ -84,7 +84,7 @@ impl Output {
         });
     }
 
-    /// Notes that the bytes from a position to the end are pongs.
+    /// Records that the bytes from `start` to the end are pongs.
     pub(super) fn note_pongs(&mut self, start: u64) {
         let end = self.end();
         let bytes = end - start;

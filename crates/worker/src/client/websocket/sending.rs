@@ -1,4 +1,4 @@
-//! Queues frames and writes them. Meanwhile the connection is read.
+//! Queueing and writing of frames. The connection is read at the same time.
 
 use std::{
     rc::Rc,
@@ -11,17 +11,17 @@ use measure::Fault;
 use super::{MAX_UNREAD, SentMessage, WebSocket, cut_fault, frame_fault, output::WrittenFrames};
 use crate::{deadlines::Limit, net::fault::socket_fault};
 
-/// Receives what each write has completed.
+/// Callback for the frames that each write completed.
 pub type WriteObserver = Box<dyn Fn(WrittenFrames)>;
 
 impl WebSocket {
-    /// Calls a function after each write, also of the frames that are written while the connection
-    /// is closed in the background.
+    /// Calls `observer` after each write. This includes writes while the connection closes in the
+    /// background.
     pub fn observe_writes(&mut self, observer: WriteObserver) {
         self.observer = Some(observer);
     }
 
-    /// Queues a text, which is written when the connection is next used.
+    /// Queues a text message. It is written when the connection is used next.
     pub(in crate::client) fn queue(&mut self, text: &str) -> Result<(), Fault> {
         let mask = self.mask();
         match &mut self.compressor {
@@ -37,7 +37,7 @@ impl WebSocket {
         }
     }
 
-    /// Sends a text.
+    /// Sends a text message.
     pub async fn send(&mut self, text: &str, limit: &Limit) -> Result<SentMessage, Fault> {
         if let Some(end) = self.ended {
             return Err(end.fault);
@@ -53,7 +53,7 @@ impl WebSocket {
         let written = std::future::poll_fn(|cx| match self.poll_write(cx) {
             Poll::Ready(written) => Poll::Ready(written),
             Poll::Pending => {
-                // A server that waits for this side to read would never take the message.
+                // A server that waits for the client to read would never accept the message.
                 self.read_ahead(cx);
                 limit.poll(cx).map(|cut| Err(cut_fault(cut)))
             }
@@ -63,8 +63,8 @@ impl WebSocket {
         Ok(sent)
     }
 
-    /// Returns the mask of the next frame. It only has to differ from frame to frame: it protects
-    /// proxies from content that a web page chooses.
+    /// Returns the mask of the next frame. Masks only need to differ between frames, because they
+    /// protect proxies from content that a web page chooses.
     pub(super) fn mask(&mut self) -> Option<[u8; 4]> {
         self.masks = self.masks.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.masks ^ (self.masks >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -72,8 +72,7 @@ impl WebSocket {
         Some([a, b, c, d])
     }
 
-    /// Writes what the operating system accepts, and counts the messages that are completely
-    /// written.
+    /// Writes the bytes that the operating system accepts, and counts the completed messages.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
         let result = loop {
             if self.out.is_empty() {
@@ -105,7 +104,7 @@ impl WebSocket {
         }
     }
 
-    /// Reads bytes without handling them, as many as the connection and the memory budget allow.
+    /// Reads bytes without handling them, as far as the connection and the memory budget allow.
     pub(super) fn read_ahead(&mut self, cx: &mut Context<'_>) {
         if self.handled > self.ahead.len() / 2 {
             self.ahead.drain(..self.handled);
@@ -115,15 +114,15 @@ impl WebSocket {
         let mut buffer = worker.buffer.borrow_mut();
         while self.ahead.len() - self.handled < MAX_UNREAD && self.reserve(buffer.len()) {
             match self.stream.poll_read(cx, &mut buffer) {
-                // An end or a fault is found again by the next read.
+                // The next read finds the end or the fault again.
                 Poll::Ready(Ok(n)) if n > 0 => self.ahead.extend_from_slice(&buffer[..n]),
                 _ => return,
             }
         }
     }
 
-    /// Reserves the memory that the connection uses, and a number of bytes more. Returns `false`
-    /// if it exceeds the budget.
+    /// Reserves memory for the connection and for `more` additional bytes. Returns `false` if the
+    /// budget is exceeded.
     pub(super) fn reserve(&self, more: usize) -> bool {
         let memory = self.out.memory() + self.reader.held() + self.ahead.len() + more;
         self.held.hold(memory as u64)

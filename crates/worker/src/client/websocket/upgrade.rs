@@ -1,4 +1,4 @@
-//! The request that opens a connection.
+//! The request that opens a WebSocket connection.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -16,16 +16,16 @@ use super::{
     WebSocket,
 };
 
-/// What an upgrade asks for.
+/// Parameters of an upgrade request.
 #[derive(Debug, Clone, Copy)]
 pub struct UpgradeRequest<'a> {
-    /// Random bytes of the key.
+    /// Random bytes for the key.
     pub random: [u8; 16],
     /// Subprotocols in order of preference.
     pub subprotocols: &'a [String],
     /// Compression to offer.
     pub deflate: Offer,
-    /// Whether the connection and its messages count in the record.
+    /// Whether the record counts the connection and its messages.
     pub is_recorded: bool,
 }
 
@@ -49,8 +49,8 @@ impl UpgradeRequest<'_> {
 }
 
 impl Client {
-    /// Sends a request that asks for a WebSocket connection, always on a connection of its own.
-    /// Returns `None` if the server refuses. `exchange` contains the response.
+    /// Requests a WebSocket connection, always on a new connection. Returns `None` if the server
+    /// refuses. `exchange` contains the response.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Client {
         caller: &mut impl Caller,
         exchange: &mut Exchange,
     ) -> Result<Option<WebSocket>, Fault> {
-        // Their text may come from a server.
+        // The text of a subprotocol may come from a server.
         if !upgrade
             .subprotocols
             .iter()
@@ -75,7 +75,7 @@ impl Client {
         let request = &*call.request;
         let now = exchange.moments.started;
         caller.sending(now);
-        // The future is boxed because it is large and connecting is rare.
+        // Box the future, because it is large and connecting is rare.
         let mut conn = Box::pin(self.open(request, call, agent.limit, exchange)).await?;
         let key = handshake::request_key(upgrade.random);
         let completed = self.completed(request, call, agent.jar, now, exchange);
@@ -95,7 +95,7 @@ impl Client {
         let result = result.await;
         self.trace_answer(exchange, result.err());
         result?;
-        // Frames that came with the response belong to the messages.
+        // Frames that arrived together with the response count as messages.
         exchange.moments.bytes_in -= conn.transport.bytes_after_upgrade();
         self.keep_cookies(&request.target, agent.jar, caller, exchange);
         let counts = |count: fn(&mut WebSocketCounts)| {
@@ -124,8 +124,8 @@ impl Client {
         Ok(Some(socket))
     }
 
-    /// Returns the compressor of a connection. Connections share one if its messages do not refer
-    /// to earlier ones, because each needs about 260 kB.
+    /// Returns the compressor of a connection. Connections whose messages do not refer to earlier
+    /// ones share one compressor, because each compressor needs about 260 kB.
     pub(super) fn compressor(&self, negotiated: Negotiated) -> Option<Rc<RefCell<Compressor>>> {
         let mut shared = self.compressor.borrow_mut();
         if let Some((known, compressor)) = &*shared
