@@ -1,5 +1,5 @@
-//! Merges the workers' snapshots into intervals and passes them to the sink in order. Runs on a
-//! low-priority thread.
+//! Merging of the workers' snapshots into intervals, which are passed to the sink in order. Runs on
+//! a low-priority thread.
 
 use std::{
     collections::BTreeMap,
@@ -26,14 +26,14 @@ use worker::{
 
 /// Receives the intervals and output lines of a run.
 pub trait Sink: Send {
-    /// Receives a complete interval. Intervals arrive in order and only once.
+    /// Receives a complete interval. Intervals arrive in order, and each exactly once.
     fn interval(&mut self, interval: Interval);
-    /// Receives a line printed by a scenario or trace.
+    /// Receives a line that a scenario or a trace prints.
     fn line(&mut self, line: Raw<OutputLine>);
 }
 
-/// Returns how many arrivals of a worker are due by a time. Derived from the schedule, so it is
-/// also correct for delayed and dead workers.
+/// Returns how many arrivals of a worker are due by a time. The number comes from the schedule, so
+/// it is also correct for delayed and dead workers.
 pub type Due = Box<dyn Fn(usize, u64) -> u64 + Send>;
 
 /// Merges the workers' snapshots.
@@ -46,7 +46,7 @@ pub struct Collector {
 
     waiting: BTreeMap<u64, Vec<Snapshot>>,
     last: Vec<Option<u64>>,
-    /// Whether the collector has given up each worker and no longer waits for it.
+    /// Whether each worker has been abandoned, so that the collector no longer waits for it.
     given_up: Vec<bool>,
     next: u64,
 }
@@ -78,8 +78,8 @@ impl Collector {
         new
     }
 
-    /// Collects until every worker has finished, died, or was given up. Returns the workers that
-    /// were given up.
+    /// Collects until every worker has finished, died or been abandoned. Returns the abandoned
+    /// workers.
     pub fn run(
         mut self,
         messages: &Receiver<WorkerMessage>,
@@ -124,7 +124,7 @@ impl Collector {
 
     fn take(&mut self, snapshot: Snapshot) -> Vec<Interval> {
         if self.given_up[snapshot.worker] {
-            // The worker recovered after its intervals were written.
+            // The worker resumed after its intervals had been written.
             return Vec::new();
         }
         if snapshot.last {

@@ -1,5 +1,5 @@
-//! A compiled plan: labels, schedule, connections, number of workers. Scenarios are compiled to a
-//! program, and other work has a separate driver.
+//! A compiled plan: labels, schedule, connections and number of workers. Scenarios are compiled to
+//! a program. Other work has a separate driver.
 
 use measure::{Labels, label::LabelGroup};
 use plan::{
@@ -13,12 +13,12 @@ use codec::Origin;
 use crate::program::{HookInterest, Program};
 use worker::load_control::{MOST_USERS, Most, PER_WORKER};
 
-/// Descriptors that a process needs in addition to its connections.
+/// File descriptors that a process needs in addition to its connections.
 pub const SPARE_DESCRIPTORS: u64 = 32;
 
 const MQTT_ALONE: &str = "a test that has only MQTT clients cannot be divided among several processes: combine them with scenarios (`mqtt:` in a plan)";
-/// In a shared subscription, the server may resend a message to a member in another process, so no
-/// process sees both.
+/// With a shared subscription, the server may resend a message to a member in another process, so
+/// no process sees both copies.
 const SHARED_ALONE: &str = "subscriptions shared by clients ($share/…) cannot be divided among several processes: a repeated message would look like a new one";
 
 pub(crate) struct Compiled {
@@ -165,7 +165,7 @@ impl Compiled {
         Ok(())
     }
 
-    /// Returns why fixed connections cannot be divided among these workers. `None` if they can.
+    /// Returns why fixed connections cannot be divided among these workers. `None` if they can be.
     fn too_few_connections(&self, share: Share, workers: Option<usize>) -> Option<String> {
         let all = match (&self.load, &self.http.pool) {
             (Load::Closed { users, .. }, _) => *users,
@@ -185,8 +185,8 @@ impl Compiled {
         })
     }
 
-    /// Returns limits for changes of the load, from the workers' capacity and the number of
-    /// descriptors.
+    /// Returns the limits for changes of the load, based on the capacity of the workers and the
+    /// number of file descriptors.
     pub fn most(&self, plan: &Plan, workers: usize) -> Most {
         let requests = self.program.as_ref().map_or(1, Program::requests_of_user);
         let trusted = PER_WORKER * workers as f64 / requests as f64;
@@ -199,8 +199,8 @@ impl Compiled {
         }
     }
 
-    /// Returns the number of workers: as requested, or one per core if a single worker cannot send
-    /// the planned peak.
+    /// Returns the number of workers: as requested, or one per core if a single worker cannot
+    /// generate the planned peak.
     pub fn workers(&self, asked: Option<usize>, share: Share) -> usize {
         let usual = || {
             let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -214,7 +214,7 @@ impl Compiled {
             }
             (_, Load::Once) => 1,
             (_, Load::Several { workloads }) if !self.load.is_paced() => {
-                // Users of small closed workloads could leave workers without any.
+                // Small closed workloads may have fewer users than there are workers.
                 let has_arrivals = workloads.iter().any(plan::Workload::is_open);
                 let users = workloads.iter().map(plan::Workload::users);
                 let users = users.fold(0, u32::saturating_add);

@@ -1,5 +1,5 @@
-//! The engine runs a plan and yields intervals. It compiles the plan, starts workers and their
-//! drivers, and merges what they measured.
+//! The engine: runs a plan and yields intervals. It compiles the plan, starts workers with their
+//! drivers, and merges their measurements.
 //!
 //! It prints nothing and writes no files.
 

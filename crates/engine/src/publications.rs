@@ -1,6 +1,6 @@
 //! Messages that publishing steps sent, for the listeners that receive them.
 //!
-//! Each worker keeps its own list, and hands it over when its users have finished. A message is
+//! Each worker has its own list, and hands it over when its users have finished. A message is
 //! identified by its publisher and its number.
 
 use std::{
@@ -15,19 +15,20 @@ use std::{
 
 use worker::{Worker, WorkerPosition};
 
-/// Number of bits of a publisher's number. The number of the run precedes them, so that the whole
-/// is below 2^53 and survives servers that read numbers as floating point.
+/// Number of bits in a publisher's number. The number of the run precedes them. The whole number is
+/// below 2^53, so that servers can read it as floating point without loss.
 const PUBLISHER_BITS: u32 = 20;
-/// Time after which a publisher's number is used by another user. Messages of both can no longer
-/// overtake each other.
+/// Time after which another user may reuse a publisher's number, in nanoseconds. By then, messages
+/// of both users cannot overtake each other.
 const REST_NS: u64 = 1_000_000_000;
 
-/// What became of a published message.
+/// Result of publishing a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PublicationOutcome {
-    /// The server accepted the message, or the operating system did if there is no response.
+    /// The server accepted the message. If the protocol has no response, the operating system
+    /// accepted it.
     Sent,
-    /// The message was sent at least in part, and its response is missing.
+    /// At least part of the message was sent, but the response is missing.
     Unknown,
     /// The server refused the message.
     Refused,
@@ -38,18 +39,18 @@ pub enum PublicationOutcome {
 pub struct Publication {
     /// Number of the publisher.
     pub publisher: u32,
-    /// Number of the message of its publisher, from 0.
+    /// Number of the message, counted from 0 for each publisher.
     pub message: u64,
     /// When the worker started the operation, in nanoseconds of the run.
     pub at_ns: u64,
-    /// What became of it.
+    /// Result of publishing the message.
     pub outcome: PublicationOutcome,
 }
 
-/// Publications of all workers of a run.
+/// The publications of all workers of a run.
 #[derive(Debug)]
 pub struct Publications {
-    /// Number that distinguishes the run from earlier ones.
+    /// Number that distinguishes the run from earlier runs.
     run: u32,
     workers: usize,
     finished: AtomicUsize,
@@ -63,7 +64,7 @@ pub struct Publications {
 }
 
 impl Publications {
-    /// Creates an empty list for this number of publishing workers. `random` distinguishes runs.
+    /// Creates an empty list for a number of publishing workers. `random` distinguishes runs.
     #[must_use]
     pub fn new(random: u64, workers: usize) -> Publications {
         Publications {
@@ -77,7 +78,7 @@ impl Publications {
         }
     }
 
-    /// Whether all publishing workers have handed over their lists.
+    /// Returns whether all publishing workers have handed over their lists.
     #[must_use]
     pub fn are_complete(&self) -> bool {
         self.finished.load(Ordering::Acquire) >= self.workers
@@ -89,8 +90,8 @@ impl Publications {
         self.outcomes[outcome as usize].load(Ordering::Relaxed)
     }
 
-    /// Returns the number of stamped messages that no listener should receive: refused ones, those
-    /// that were never sent, and those in flight.
+    /// Returns the number of stamped messages that no listener should receive: refused messages,
+    /// messages that were never sent, and messages in flight.
     #[must_use]
     pub fn not_due(&self) -> u64 {
         let due = [PublicationOutcome::Sent, PublicationOutcome::Unknown];
@@ -98,7 +99,7 @@ impl Publications {
         self.stamped.load(Ordering::Relaxed).saturating_sub(due)
     }
 
-    /// Returns the publications that were handed over, in the order of their times.
+    /// Returns the publications that were handed over, ordered by time.
     #[must_use]
     pub fn sorted(&self) -> Vec<Publication> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +114,8 @@ impl Publications {
         (u64::from(self.run) << PUBLISHER_BITS) | u64::from(publisher)
     }
 
-    /// Returns the publisher with this value of `$sender`. `None` if it is not of this run.
+    /// Returns the publisher with this value of `$sender`. `None` if the value is not from this
+    /// run.
     #[must_use]
     pub fn publisher(&self, sender: u64) -> Option<u32> {
         let publisher = (sender & ((1 << PUBLISHER_BITS) - 1)) as u32;
@@ -128,7 +130,7 @@ impl Publications {
     }
 }
 
-/// Publishers of one worker.
+/// The publishers of one worker.
 pub struct Publishers {
     worker: Rc<Worker>,
     shared: Arc<Publications>,
@@ -138,9 +140,9 @@ pub struct Publishers {
 
 #[derive(Default)]
 struct PublisherState {
-    /// Number of the next message of each publisher of this worker.
+    /// Next message number of each publisher of this worker.
     next: Vec<u64>,
-    /// Publishers without a user, and when they lost it.
+    /// Publishers without a user, and the times since which they are free.
     free: VecDeque<(u64, u32)>,
     log: Vec<Publication>,
     is_finished: bool,
@@ -158,7 +160,7 @@ impl Publishers {
         }
     }
 
-    /// Hands over the list of publications. Later ones are ignored.
+    /// Hands over the list of publications. Later publications are ignored.
     pub fn finish(&self) {
         let state = &mut *self.state.borrow_mut();
         if !std::mem::replace(&mut state.is_finished, true) {
@@ -200,8 +202,8 @@ impl Drop for Publishers {
     }
 }
 
-/// The publisher that a user has during an iteration, from its first publication on. A clone has
-/// none, because the order of two branches' messages is not defined.
+/// Assigns a publisher to a user for one iteration, starting with its first publication. A clone
+/// has no publisher, because the order of messages from two branches is undefined.
 #[derive(Default)]
 pub struct PublisherLease(Option<(Rc<Publishers>, u32)>);
 
@@ -220,19 +222,19 @@ impl Drop for PublisherLease {
     }
 }
 
-/// The identity of a message that is about to be published.
+/// The identity of a message that a step is about to publish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageStamp {
     /// Value of `$sender`.
     pub sender: u64,
     /// Number of the publisher.
     pub publisher: u32,
-    /// Number of the message of its publisher.
+    /// Number of the message, counted from 0 for each publisher.
     pub message: u64,
 }
 
 impl PublisherLease {
-    /// Numbers the next message of the user.
+    /// Assigns a number to the user's next message.
     pub fn stamp(&mut self, publishers: &Rc<Publishers>) -> MessageStamp {
         let (_, slot) = self
             .0

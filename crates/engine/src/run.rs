@@ -1,4 +1,4 @@
-//! Runs a plan: compiles it, starts workers, and collects intervals.
+//! Running of a plan: compiles it, starts workers, and collects intervals.
 
 mod error;
 mod options;
@@ -45,14 +45,14 @@ pub struct Prepared {
     workers: usize,
     driver: DriverMaker,
     background_http: plan::Http,
-    /// Number of workers of the listeners.
+    /// Number of workers for listeners.
     listening: usize,
     load_control: Option<LoadControl>,
     takeovers: Option<ShardTakeover>,
 }
 
 impl Prepared {
-    /// Compiles a plan. Returns all problems on failure.
+    /// Compiles a plan. On failure, returns all problems.
     pub fn new(plan: &Plan, options: EngineOptions) -> Result<Prepared, Vec<Problem>> {
         let hooks = options.hooks.as_deref();
         let looking = hooks.map(|hooks| hooks as &dyn HookInterest);
@@ -102,7 +102,7 @@ impl Prepared {
         })
     }
 
-    /// Runs the first scenario once instead of the load, unmeasured.
+    /// Runs the first scenario once instead of the load, without measuring it.
     #[must_use]
     pub fn once(mut self) -> (Prepared, SetupResult) {
         let result = SetupResult::default();
@@ -129,7 +129,7 @@ impl Prepared {
         &self.work.labels
     }
 
-    /// Returns the request steps of all scenarios in the order of their index.
+    /// Returns the request steps of all scenarios, ordered by index.
     #[must_use]
     pub fn requests(&self) -> &[RequestStep] {
         self.work
@@ -138,7 +138,7 @@ impl Prepared {
             .map_or(&[], |program| &program.requests)
     }
 
-    /// Returns the number of workers, including those of background work and listeners.
+    /// Returns the number of workers, including those for background work and listeners.
     #[must_use]
     pub fn workers(&self) -> usize {
         let background = self.options.background.as_ref().map_or(0, |b| b.workers);
@@ -167,7 +167,7 @@ impl Prepared {
         }
     }
 
-    /// Returns the compiled workloads. Empty unless the plan has several that the engine runs.
+    /// Returns the compiled workloads. Empty unless the plan has several workloads of scenarios.
     fn loads(&self) -> impl Iterator<Item = &CompiledLoad> {
         let is_several = matches!(self.work.load, Load::Several { .. });
         let program = self.work.program.iter().filter(move |_| is_several);
@@ -207,8 +207,8 @@ impl Prepared {
         })
     }
 
-    /// Runs the test. On return, the sink has received all intervals. Fails if a worker cannot be
-    /// set up or dies.
+    /// Runs the test. When it returns, the sink has received all intervals. Fails if a worker
+    /// cannot be set up or dies.
     pub fn run(self, zero: Zero, sink: &mut dyn Sink) -> Result<(), RunError> {
         let setup = |what: String| RunError::Setup(what);
         let publications = self.publications(zero);
@@ -218,8 +218,8 @@ impl Prepared {
         let (sender, receiver) = mpsc::channel();
         let common = self.common(zero, sender, registry.clone());
         let pulses: Vec<Arc<Pulse>> = (0..workers).map(|_| Arc::default()).collect();
-        // Create the collector before the workers, so that early labels are reported with the first
-        // interval.
+        // Create the collector before the workers, so that the first interval includes early
+        // labels.
         let collector = Collector::new(workers, registry, self.due());
         let mut threads = Vec::new();
         let places = groups
@@ -324,7 +324,7 @@ struct WorkerGroup {
 }
 
 impl Prepared {
-    /// Returns the list that the scenarios' workers add their publications to. `None` without
+    /// Returns the list to which the scenarios' workers add their publications. `None` without
     /// listeners.
     fn publications(&self, zero: Zero) -> Option<Arc<Publications>> {
         let random = self.options.seed.rotate_left(32) ^ zero.wall_ns;
@@ -365,7 +365,7 @@ impl Prepared {
     }
 }
 
-/// Returns the driver for scenarios. Each worker has a copy of the program.
+/// Returns a maker of scenario drivers. Each worker gets a copy of the program.
 fn scenario_driver(program: &Program, hooks: Option<Arc<dyn Hooks>>) -> DriverMaker {
     let test = Copied::new(program);
     Arc::new(move |context| {
@@ -378,7 +378,7 @@ fn scenario_driver(program: &Program, hooks: Option<Arc<dyn Hooks>>) -> DriverMa
     })
 }
 
-/// Returns the driver for listeners.
+/// Returns a maker of listener drivers.
 fn listen_driver(program: &Program) -> DriverMaker {
     let test = Copied::new(program);
     Arc::new(move |context| {
@@ -393,8 +393,8 @@ fn listen_driver(program: &Program) -> DriverMaker {
 /// Deliveries per second above which listeners use all cores.
 const DELIVERIES_OF_WORKER: f64 = 100_000.0;
 
-/// Returns the number of workers for the plan's listeners: as requested, or one per core if a single
-/// worker cannot receive the planned peak. 0 without listeners.
+/// Returns the number of workers for the plan's listeners: as requested, or one per core if a
+/// single worker cannot receive the planned peak. Returns 0 without listeners.
 fn listening_workers(plan: &Plan, options: &EngineOptions) -> usize {
     let Some(listen) = &plan.listen else {
         return 0;

@@ -1,4 +1,4 @@
-//! Tests in simulated time. They use the real driver, users, exchange, deadlines and recorder with
+//! Tests in simulated time. They use the real driver, users, exchange, deadlines and recorder, with
 //! a clock that jumps from deadline to deadline.
 
 mod adjustable;
@@ -107,7 +107,7 @@ fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
 }
 
 /// Simulates a run on a machine that delays the worker. `held_up` maps a time to the time at which
-/// the worker runs.
+/// the worker actually runs.
 fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> Vec<Interval> {
     simulate_share(plan, model, held_up, Share::WHOLE)
 }
@@ -125,7 +125,7 @@ fn simulate_share(
     simulate_around(plan, model, held_up, around)
 }
 
-/// Simulates a run whose load `held_up` can change.
+/// Simulates a run whose load `held_up` may change.
 fn simulate_load_control(
     plan: &Plan,
     model: Model,

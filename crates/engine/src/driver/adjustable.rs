@@ -1,5 +1,5 @@
-//! Arrivals and users of a load that can be changed. Checks for changes before acting on an
-//! arrival, so that all workers follow the same load.
+//! Arrivals and users of a load that can be changed. Every action on an arrival is preceded by a
+//! check for changes, so that all workers follow the same load.
 
 use std::{
     cell::{Cell, RefCell},
@@ -41,7 +41,7 @@ impl Steered {
     }
 
     /// Returns the next arrival, at most one poll interval before it is due. `None` if no arrivals
-    /// are left.
+    /// remain.
     async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         loop {
             let now = worker.clock.now();
@@ -61,7 +61,8 @@ impl Steered {
         }
     }
 
-    /// Whether an arrival is still planned when it is due. Puts the arrival back if it is not.
+    /// Returns whether an arrival is still planned when it is due. If not, the arrival returns to
+    /// the schedule.
     fn is_due(&mut self, arrival: Arrival) -> bool {
         if !self.view.renew() || self.view.state().schedule.at(arrival.number) == Some(arrival) {
             return true;
@@ -72,7 +73,7 @@ impl Steered {
 }
 
 impl WorkerArrivals<'_> {
-    /// Returns the next arrival. `None` if no arrivals are left.
+    /// Returns the next arrival. `None` if no arrivals remain.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         match self {
             WorkerArrivals::Planned(shard) => shard.next(),
@@ -81,7 +82,7 @@ impl WorkerArrivals<'_> {
         }
     }
 
-    /// Whether the arrival is still in the schedule. If the load has changed and it is not, the next
+    /// Returns whether the arrival is still in the schedule. If a change removed it, the next
     /// arrival gets its number.
     pub fn is_due(&mut self, arrival: Arrival) -> bool {
         match self {
@@ -101,13 +102,13 @@ pub(super) struct UserPool {
 pub(super) struct Member {
     pub goes_on: Cell<bool>,
     rounds: Cell<u64>,
-    /// Version of the load, and end of the user's active period in this version.
+    /// Version of the load, and the end of the user's active period in that version.
     until: Cell<(u64, u64)>,
 }
 
 const BEYOND: u64 = 1 << 60;
 /// The smallest prime above [`worker::load_control::MOST_USERS`]. It keeps iteration numbers unique
-/// and without patterns.
+/// and free of patterns.
 const STRIDE: u64 = 1_000_003;
 
 impl UserPool {

@@ -1,4 +1,4 @@
-//! Drivers: the code that a worker runs, with one implementation for each type of work.
+//! Drivers, which determine what a worker does. There is one implementation for each kind of work.
 
 mod adjustable;
 pub mod batch;
@@ -13,6 +13,6 @@ use worker::Worker;
 
 /// The work of one worker.
 pub trait Driver {
-    /// Runs until all work has finished, or has been given up because the run ended.
+    /// Runs until all work has finished, or has been abandoned because the run ended.
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>>;
 }

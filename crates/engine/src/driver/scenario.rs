@@ -45,7 +45,7 @@ pub struct ScenarioDriver {
     pub settings: HttpClientConfig,
     /// Hooks of the front end for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
-    /// Publications of the run. `None` if no listeners receive them.
+    /// Publications of the run. `None` if the plan has no listeners.
     pub publications: Option<Arc<Publications>>,
 }
 
@@ -76,8 +76,8 @@ impl Driver for ScenarioDriver {
     }
 }
 
-/// Loads the worker's instance of the script, if there is one. `None` if loading failed, which stops
-/// the run.
+/// Loads the worker's instance of the script, if the plan has one. Returns `None` if loading
+/// failed, which stops the run.
 pub(super) fn load_script(
     hooks: Option<&dyn Hooks>,
     worker: &Rc<Worker>,
@@ -100,7 +100,7 @@ pub(crate) async fn run(env: Rc<Env>) {
         let env = Rc::clone(&env);
         tokio::task::spawn_local(async move { run_load(&env, index).await })
     };
-    // The first load runs in this task, which is the only one unless there are several workloads.
+    // The first load runs in this task. Other tasks exist only if there are several workloads.
     let others: Vec<_> = (1..env.program.loads.len()).map(start).collect();
     run_load(&env, 0).await;
     for other in others {
@@ -202,7 +202,7 @@ async fn open(env: &Rc<Env>, index: usize, load: &CompiledLoad) {
             counts_arrival: load.counts_arrivals,
         };
         spawn(Rc::clone(env), index, start);
-        // If the schedule is far behind, no earlier call waits.
+        // If the schedule is far behind, no earlier call waits, so yield here.
         tokio::task::coop::consume_budget().await;
     }
     pause(env, load).await;
@@ -231,7 +231,7 @@ async fn closed(env: &Rc<Env>, index: usize, users: u32, phases: &[UserPhase]) {
         until_ns: end_ns,
     };
     let mut stays: Vec<(ActivePeriod, u32, Rc<Cell<u64>>)> = Vec::new();
-    // Workloads with one user each must not all run on the first worker.
+    // With one user each, not all workloads may run on the first worker.
     let is_own = |user: &u32| share.has(u64::from(*user) + index as u64);
     for user in (0..users).filter(is_own) {
         let own = if phases.is_empty() {
@@ -260,7 +260,7 @@ async fn closed(env: &Rc<Env>, index: usize, users: u32, phases: &[UserPhase]) {
                 worker: &env.worker,
                 place,
             };
-            // Iteration numbers must stay unique over several active periods.
+            // Iteration numbers must stay unique across several active periods.
             let next = |now| {
                 let number = rounds.get() * u64::from(users) + u64::from(user);
                 let is_left = env.program.iterations.is_none_or(|most| number < most);
@@ -322,7 +322,7 @@ async fn closed_steered(env: &Rc<Env>, load_control: &LoadControl) {
     }
 }
 
-/// Starts a user of a changeable load, unless the user is running.
+/// Starts a user of a changeable load, unless it is already running.
 fn begin(env: &Rc<Env>, pool: &Rc<UserPool>, user: u32) {
     let member = pool.member(user);
     if member.goes_on.replace(true) {
@@ -341,10 +341,10 @@ fn begin(env: &Rc<Env>, pool: &Rc<UserPool>, user: u32) {
     });
 }
 
-/// How long a stopped run waits for its users if the plan sets no limit.
+/// Maximum time that a stopped run waits for its users if the plan sets no limit, in nanoseconds.
 const STOPPED_NS: u64 = 5 * SECOND;
 
-/// Known defect: a schedule that adds a period to the current time and therefore drifts.
+/// Known defect for tests: a schedule that adds a period to the current time and therefore drifts.
 #[derive(Debug, Default)]
 struct Drift {
     planned_ns: u64,
@@ -377,7 +377,7 @@ fn spawn(env: Rc<Env>, index: usize, start: IterationStart) {
     });
 }
 
-/// Registration of an active user, removed on drop and even on panic.
+/// Registers an active user. Dropping it removes the registration, even on panic.
 struct ActiveUserGuard<'a> {
     worker: &'a Worker,
     place: usize,
@@ -389,8 +389,8 @@ impl Drop for ActiveUserGuard<'_> {
     }
 }
 
-/// Runs one user of a closed model for one active period. `next` returns the number of an iteration
-/// that starts at a time, or `None` to stop.
+/// Runs one user of a closed model for one active period. `next` returns the number of the
+/// iteration to start at a time, or `None` to stop.
 async fn run_closed_user(
     env: &Env,
     index: usize,
@@ -431,7 +431,8 @@ async fn run_closed_user(
     }
 }
 
-/// Exponential back-off after failed connects, so that a closed loop does not spin on a dead port.
+/// Exponential back-off after failed connects, so that a closed loop does not spin on a closed
+/// port.
 #[derive(Debug, Default)]
 struct BackOff {
     refused: Cell<u32>,
@@ -471,7 +472,7 @@ async fn drain(env: &Env) {
     while worker.users.get() > 0 {
         let now = worker.clock.now();
         if end.is_none() && worker.arrivals_end.is_aborted() {
-            // A stop ends the run even if the plan waits for users without limit.
+            // A stop ends the run even if the plan lets users finish without a limit.
             end = Some(now.saturating_add(STOPPED_NS));
         }
         if end.is_some_and(|end| now >= end) {

@@ -1,5 +1,5 @@
-//! Runs a plan's first scenario once for setup or teardown, unrecorded. The result is the user's
-//! variables.
+//! Runs a plan's first scenario once for setup or teardown, without recording. The result is the
+//! user's variables.
 
 use std::{
     pin::Pin,
@@ -19,10 +19,10 @@ use worker::{
     client::{Client, HttpClientConfig},
 };
 
-/// Variables after setup or teardown, or the reason for a failure.
+/// The variables after setup or teardown, or the reason why it failed.
 pub type SetupOutcome = Result<Map<String, Value>, String>;
 
-/// Receives the outcome after the run.
+/// Receives the outcome of setup or teardown.
 #[derive(Debug, Clone, Default)]
 pub struct SetupResult(Arc<Mutex<Option<SetupOutcome>>>);
 
@@ -52,7 +52,7 @@ impl Driver for SetupDriver {
                 client: Rc::new(Client::new(&worker, self.settings)),
                 worker: Rc::clone(&worker),
                 program: self.program,
-                // The front end's hooks receive only the load, not setup or teardown.
+                // The front end's hooks apply only to the load, not to setup or teardown.
                 hook: None,
                 script,
                 publishers: None,
@@ -60,7 +60,7 @@ impl Driver for SetupDriver {
             let outcome = {
                 let mut flow = std::pin::pin!(user::once(&env, &state));
                 std::future::poll_fn(|cx| {
-                    // There are no other users to wait for, so a stop ends this one.
+                    // This is the only user, so a stop ends it immediately.
                     if worker.arrivals_end.poll(cx).is_ready() {
                         worker.abort();
                     }

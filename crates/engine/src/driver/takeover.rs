@@ -1,5 +1,5 @@
-//! Arrivals of a worker whose process may take over shares. Checks for takeovers before acting on
-//! an arrival.
+//! Arrivals of a worker whose process may take over shares. Every action on an arrival is preceded
+//! by a check for takeovers.
 
 use std::{
     cmp::Ordering,
@@ -28,7 +28,8 @@ pub(super) struct TakeoverArrivals<'a> {
     position: WorkerPosition,
     view: TakeoverView,
     coming: BinaryHeap<Coming<'a>>,
-    /// Clock reading before the last check for takeovers, which suffices while arrivals are dense.
+    /// Clock reading before the last check for takeovers. While arrivals are dense, this check is
+    /// recent enough.
     known_ns: u64,
 }
 
@@ -57,7 +58,7 @@ impl<'a> TakeoverArrivals<'a> {
     }
 
     /// Returns the next arrival, at most one poll interval before it is due. `None` if no arrivals
-    /// are left.
+    /// remain.
     ///
     /// A takeover becomes visible before any of its arrivals is due.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {

@@ -19,7 +19,7 @@ use codec::events;
 pub struct Capturing {
     /// Source of the captured value.
     pub from: CaptureFrom,
-    /// Where to store the value.
+    /// Variable to store the value in. `None` if the value is only compared.
     pub store: Option<query::path::Path>,
     /// Whether a failed capture fails the iteration.
     pub strict: bool,
@@ -30,7 +30,7 @@ pub struct Capturing {
 /// Compiled source of a capture.
 #[derive(Debug, Clone)]
 pub enum CaptureFrom {
-    /// A JSONPath, and whether to pick one of several results at random.
+    /// A JSONPath, and whether to choose one of several results at random.
     Json(PathSource, bool),
     /// The name of a header.
     Header(Template),
@@ -38,20 +38,20 @@ pub enum CaptureFrom {
     StreamText,
     /// A value in the events of a streamed response, by the index of its path.
     StreamEvent(usize),
-    /// A CSS selector, an attribute, and which of several elements to use.
+    /// A CSS selector, an attribute, and which of several matching elements to use.
     Selector(SelectorSource, Option<Template>, Index),
-    /// An XPath, and whether to pick one of several nodes at random.
+    /// An XPath, and whether to choose one of several nodes at random.
     XPath(XPathSource, bool),
     /// A regular expression, and the group to capture.
     Regexp(Box<Regexp>, RegexGroup),
 }
 
-/// A query that is compiled in advance unless it is templated.
+/// A query that is compiled before the run, unless it contains template variables.
 #[derive(Debug, Clone)]
 pub enum Compiled<T> {
-    /// A query that was compiled in advance.
+    /// A compiled query.
     Ready(T),
-    /// A template that is expanded and parsed for each response.
+    /// A template, which is expanded and parsed for each response.
     Templated(Template),
 }
 
@@ -67,13 +67,13 @@ pub type XPathSource = Compiled<XPath>;
 pub enum Checking {
     /// A check that is evaluated as written in the plan.
     Plain(ResponseCheck),
-    /// A JSONPath that must yield this value, or any value if `None`.
+    /// A JSONPath that must yield this value. `None` accepts any value.
     Json(PathSource, Option<Template>),
-    /// A regular expression that must find a match.
+    /// A regular expression that must match.
     Regexp(Box<Regexp>),
 }
 
-/// What is extracted from a response or message, and which conditions it should meet.
+/// The values to extract from a response or message, and the conditions it must meet.
 #[derive(Debug, Clone, Default)]
 pub struct ContentRules {
     /// Compiled captures.
@@ -85,7 +85,7 @@ pub struct ContentRules {
 }
 
 impl ContentRules {
-    /// Compiles captures and checks. `paths` receives the paths of values in events.
+    /// Compiles captures and checks. Appends the paths of values in events to `paths`.
     pub(super) fn compile(
         captures: &[Capture],
         checks: &[ResponseCheck],
@@ -104,14 +104,14 @@ impl ContentRules {
         })
     }
 
-    /// Whether nothing of the content is needed.
+    /// Returns whether the rules need nothing of the content.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.captures.is_empty() && self.checks.is_empty()
     }
 }
 
-/// Compiles a capture. `paths` receives the path of a value in events.
+/// Compiles a capture. Appends the path of a value in events to `paths`.
 fn capturing(capture: &Capture, paths: &mut Vec<events::JsonPath>) -> Result<Capturing, String> {
     let from = match &capture.from {
         CaptureSource::Json { path, pick } => {
@@ -176,7 +176,7 @@ fn picked(captures: &[Capturing], checks: &[Checking], looks: Interest) -> Vec<u
 }
 
 impl CaptureFrom {
-    /// Returns the JSONPath if it is plain and not templated.
+    /// Returns the JSONPath if it has no templates and no expressions.
     #[must_use]
     pub fn plain_path(&self) -> Option<&JsonPath> {
         match self {
@@ -211,8 +211,8 @@ fn path_source(template: &Template) -> Result<PathSource, String> {
     compiled(template, "JSONPath", read)
 }
 
-/// Keeps an invalid query as a template, so that each capture fails. Strict readers reject such a
-/// query earlier.
+/// Keeps an invalid query as a template, so that each capture fails. Strict readers have rejected
+/// such a query before.
 fn compiled_or_failing<T>(
     template: &Template,
     read: impl FnOnce(&str) -> Result<T, String>,

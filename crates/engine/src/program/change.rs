@@ -7,7 +7,7 @@ use plan::{
     template::Template,
 };
 
-/// Parts of a request that replace those of its step. Their templates are expanded afterwards.
+/// The parts of a request that replace those of its step. Their templates are expanded afterwards.
 #[derive(Debug, Clone, Default)]
 pub struct RequestChange {
     /// Method in upper case.
@@ -16,15 +16,15 @@ pub struct RequestChange {
     pub url: Option<Template>,
     /// Query, as in [`Request::query`].
     pub query: Option<Option<Vec<(Template, Template)>>>,
-    /// All headers.
+    /// All headers of the request.
     pub headers: Option<Vec<(String, Template)>>,
-    /// Body. Its content type belongs to the headers.
+    /// Body. The content type is part of the headers.
     pub body: Option<RequestBody>,
-    /// Body that is not text, which replaces `body`.
+    /// Binary body, which replaces `body`.
     pub bytes: Option<Vec<u8>>,
     /// All cookies to add to the jar.
     pub cookies: Option<Vec<(String, Template)>>,
-    /// User and password, or none.
+    /// User and password for Basic authentication. `Some(None)` removes them.
     pub basic_auth: Option<Option<(Template, Template)>>,
     /// Whether the client follows redirects.
     pub follow_redirects: Option<bool>,
@@ -32,7 +32,7 @@ pub struct RequestChange {
     pub fails_with: Option<DeclaredError>,
 }
 
-/// The effective parts of a request.
+/// The parts of a request after applying the change.
 #[derive(Clone, Copy)]
 pub(super) struct RequestParts<'a> {
     pub method: &'a str,
@@ -45,7 +45,7 @@ pub(super) struct RequestParts<'a> {
     pub basic_auth: Option<&'a (Template, Template)>,
     /// Whether the request opens a WebSocket connection.
     pub is_websocket: bool,
-    /// Whether a script chose the headers, which may then contradict the body.
+    /// Whether a script set the headers, which may then contradict the body.
     pub is_changed: bool,
 }
 

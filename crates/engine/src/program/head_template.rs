@@ -1,7 +1,7 @@
 //! A request whose constant parts are encoded before the run, with gaps for text values.
 //!
-//! The result is the same as from [`RequestStep::build`](super::RequestStep::build), which is
-//! slower but supports all requests.
+//! The result equals that of [`RequestStep::build`](super::RequestStep::build), which is slower but
+//! supports all requests.
 
 use std::{cell::RefCell, fmt::Write};
 
@@ -21,7 +21,7 @@ use codec::{
 };
 use worker::client::Built;
 
-/// Maximum number of finished requests kept to reuse their memory.
+/// Maximum number of finished requests whose memory is kept for reuse.
 const SPARE: usize = 64;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct HeadTemplate {
     origin: Origin,
     method: Vec<u8>,
     path: Template,
-    /// Parts from the end of the path to the body length, or to the blank line.
+    /// Parts from the end of the path to the body length, or to the empty line.
     head: Vec<HeadPart>,
     charset: Charset,
     body: Filling,
@@ -45,7 +45,7 @@ enum HeadPart {
 
 #[derive(Debug, Clone)]
 enum Filling {
-    /// Constant bytes, including the blank line before the body.
+    /// Constant bytes, including the empty line before the body.
     Bytes(Vec<u8>),
     Json(Template),
     Text(Template),
@@ -67,9 +67,10 @@ impl Clone for HeadTemplate {
 }
 
 impl HeadTemplate {
-    /// Compiles a request. Returns `None` if the request is unusual in any respect.
+    /// Compiles a request. Returns `None` if this encoding does not support the request.
     pub(super) fn compile(spec: &Request, base: &str, charset: Charset) -> Option<HeadTemplate> {
-        // A request that cannot be filled is built again, which must not call functions twice.
+        // If filling fails, the request is built again, so functions in the body would be called
+        // twice.
         let body = match &spec.body {
             RequestBody::Json(body) | RequestBody::Text(body) => Some(body),
             _ => None,
@@ -121,9 +122,9 @@ impl HeadTemplate {
         &self.origin
     }
 
-    /// Builds the request of one user, with the same draws as
+    /// Builds the request of one user, with the same random numbers as
     /// [`RequestStep::build`](super::RequestStep::build). Returns `None` and leaves `rng` unchanged
-    /// if `build` must be used.
+    /// if the caller must use `build`.
     pub(super) fn fill(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Built> {
         let before = rng.clone();
         let mut built = self
@@ -140,7 +141,7 @@ impl HeadTemplate {
     }
 
     pub(super) fn take_back(&self, built: Built) {
-        // The same is true for requests from `build`, because values cannot change the origin.
+        // This also holds for requests from `build`, because values cannot change the origin.
         debug_assert_eq!(built.target.origin, self.origin);
         let mut spare = self.spare.borrow_mut();
         if spare.len() < SPARE {
@@ -266,7 +267,7 @@ fn address(address: &Template, base: &str) -> Option<(Origin, Template)> {
     Some((origin, template))
 }
 
-/// Compiles the body. Returns `None` if the body is more than text.
+/// Compiles the body. Returns `None` if the body is not plain text.
 fn filling(body: &RequestBody) -> Option<Filling> {
     let fixed = |template: &Template, json: bool| {
         let literal = template.as_literal()?;

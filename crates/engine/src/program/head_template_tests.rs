@@ -46,8 +46,8 @@ fn drawn() -> Rng {
     Rng::keyed(7, Purpose::User, 3, 0)
 }
 
-/// Builds a request twice, the second time in reused memory. Compares bytes and draws with the
-/// result of `build`, and returns the bytes.
+/// Builds a request twice, the second time in reused memory. Compares the bytes and the random
+/// numbers with those of `build`, and returns the bytes.
 fn same(step: &RequestStep, scope: &Map<String, Value>) -> Option<Vec<u8>> {
     let mut built_from = drawn();
     let built = step.build(BASE, scope, &mut built_from, None, None);

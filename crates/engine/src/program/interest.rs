@@ -3,33 +3,33 @@
 
 use plan::Request;
 
-/// Declares the data that hooks need.
+/// Declares the data that a front end's hooks need.
 pub trait HookInterest {
-    /// Returns the data that hooks need from a step and its responses.
+    /// Returns the data that hooks need of a step and its responses.
     fn looks(&self, request: &Request) -> Interest;
-    /// Whether hooks may read any variable. Some variables are created only when used.
+    /// Returns whether hooks may read any variable. Some variables are created only when needed.
     fn reads_all_variables(&self) -> bool {
         false
     }
-    /// Whether errors that end virtual users are reported as output lines.
+    /// Returns whether to report errors that end virtual users as output lines.
     fn tells_errors(&self) -> bool {
         false
     }
 }
 
-/// The data that a hook needs of a step and its responses.
+/// The data that hooks need of a step and its responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Interest {
-    /// Whether the hook needs the response's headers.
+    /// Whether hooks need the response's headers.
     pub headers: bool,
-    /// Whether the hook needs the response's body.
+    /// Whether hooks need the response's body.
     pub body: bool,
-    /// Whether the hook needs the server's own timing.
+    /// Whether hooks need the processing time that the server reports.
     pub timing: bool,
-    /// Whether the hook needs the request together with its response.
+    /// Whether hooks need the request together with its response.
     pub sent: bool,
-    /// Whether the hook assigns names to requests.
+    /// Whether hooks assign names to requests.
     pub calls: bool,
-    /// Whether the hook receives responses.
+    /// Whether hooks receive responses.
     pub answers: bool,
 }

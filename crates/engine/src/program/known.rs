@@ -1,5 +1,5 @@
-//! What is known of a request before the run: whether it is constant, where it goes, and which parts
-//! of its response are needed.
+//! Properties of a request that are known before the run: whether it is constant, its origin, and
+//! the parts of the response that it needs.
 
 use plan::{
     Request,

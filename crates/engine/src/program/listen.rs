@@ -6,21 +6,22 @@ use plan::Listen;
 
 use super::{Compiler, Op};
 
-/// WebSocket clients that receive what the scenarios publish.
+/// The compiled listeners: WebSocket clients that receive the messages that scenarios publish.
 #[derive(Debug, Clone)]
 pub struct CompiledListen {
-    /// The listeners of the plan.
+    /// Listeners as described in the plan.
     pub spec: Listen,
     /// Steps that open a connection.
     pub ops: Vec<Op>,
-    /// Paths of a received message to its intended time, its sender and its number.
+    /// Paths in a received message to its intended time, its sender and its number.
     pub paths: [JsonPath; 3],
     /// Label of deliveries.
     pub push: LabelId,
 }
 
 impl Compiler<'_> {
-    /// Compiles the listeners. Must be called after the scenarios, whose steps are numbered first.
+    /// Compiles the listeners. Must be called after compiling the scenarios, whose steps are
+    /// numbered first.
     pub(super) fn listen(&mut self) -> Option<CompiledListen> {
         let listen = self.plan.listen.as_ref()?;
         let mut ops = Vec::new();

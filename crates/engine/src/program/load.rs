@@ -1,4 +1,4 @@
-//! Compiled loads: the whole load of a plan, or each of its workloads.
+//! Compiled loads: the single load of a plan, or each of its workloads.
 
 use std::sync::{
     Arc,
@@ -7,23 +7,22 @@ use std::sync::{
 
 use plan::{Draw, Load, Plan, Schedule, Share, Workload, seed_of_workload};
 
-/// A load with its schedule and everything that is drawn for it. Times count from the start of the
-/// run.
+/// A load with its schedule and random choices. Times count from the start of the run.
 #[derive(Debug, Clone)]
 pub struct CompiledLoad {
     /// Planned load.
     pub load: Load,
     /// Schedule of the intended starts.
     pub schedule: Schedule,
-    /// Draws the scenario of an arrival or iteration.
+    /// Random choice of the scenario of an arrival or iteration.
     pub draw: Draw,
-    /// Seed of the random numbers of its users. Differs between workloads, which all number their
-    /// arrivals from 0.
+    /// Seed for the random numbers of its users. Every workload numbers its arrivals from 0, so
+    /// each needs a different seed.
     pub seed: u64,
-    /// Whether a started iteration counts in the ledger of arrivals. False for users that run
-    /// alongside arrivals: the ledger then covers only the arrivals.
+    /// Whether started iterations count in the ledger of arrivals. False for users that run
+    /// alongside arrivals, because the ledger then covers only the arrivals.
     pub counts_arrivals: bool,
-    /// Active users of an open load, over all workers. Limited by `max-users`.
+    /// Number of active users of an open load, across all workers. Limited by `max-users`.
     active: Arc<AtomicU64>,
 }
 
@@ -53,13 +52,14 @@ impl CompiledLoad {
         plan.workloads().iter().enumerate().map(compile).collect()
     }
 
-    /// Returns how many arrivals of a share are due by a time. 0 if the load has users.
+    /// Returns how many arrivals of a share are due by a time. Returns 0 if the load has users.
     #[must_use]
     pub fn due(&self, share: Share, until_ns: u64) -> u64 {
         self.schedule.due_of_shard(share.index, share.of, until_ns)
     }
 
-    /// Admits a user, unless `cap` users are active. [`CompiledLoad::leave`] must follow.
+    /// Admits a user, unless `cap` users are active. The caller must call [`CompiledLoad::leave`]
+    /// after an admission.
     #[must_use]
     pub fn try_admit(&self, cap: Option<u32>) -> bool {
         let Some(cap) = cap else {
@@ -78,7 +78,7 @@ impl CompiledLoad {
         self.active.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Returns a process's share of the user limits, by phase.
+    /// Returns a process's share of the user limits, for each phase.
     #[must_use]
     pub fn caps(&self, share: Share) -> Vec<Option<u32>> {
         let own = |cap: u32| share.of_first(u64::from(cap)) as u32;

@@ -53,47 +53,47 @@ use codec::{Origin, content::Unpacking};
 pub struct Program {
     /// Scenarios in plan order.
     pub scenarios: Vec<CompiledScenario>,
-    /// Listeners that receive what the scenarios publish.
+    /// Listeners for the messages that the scenarios publish.
     pub listen: Option<CompiledListen>,
     /// Request steps of all scenarios.
     pub requests: Vec<RequestStep>,
-    /// Steps on WebSocket connections of all scenarios.
+    /// WebSocket steps of all scenarios.
     pub messages: Vec<MessageStep>,
-    /// Steps in Socket.IO sessions of all scenarios.
+    /// Socket.IO steps of all scenarios.
     pub session_steps: Vec<SessionStep>,
     /// Groups of all scenarios.
     pub groups: Vec<CompiledGroup>,
     /// Variables with the same value for all users.
     pub constants: Map<String, Value>,
-    /// Variables whose value each virtual user draws from a list.
+    /// Variables for which each virtual user draws a value from a list.
     pub choices: Vec<(String, Vec<Value>)>,
-    /// Tables that workers share. Their reference count does not change during the run.
+    /// Data tables, which workers share. Their reference count does not change during the run.
     pub payloads: Arc<Vec<plan::Payload>>,
     /// Connection settings of the plan.
     pub http: plan::Http,
-    /// Bounds of the goodputs that criteria judge.
+    /// Bounds of the goodput metrics in the criteria.
     pub goodputs: Vec<Vec<GoodputBound>>,
-    /// Rules for failures: which results count, and what each ends.
+    /// Which results count as failures, and which of them end an iteration.
     pub rules: FailureRules,
-    /// Content encodings that are decoded.
+    /// Content encodings to decode.
     pub unpacking: Unpacking,
     /// The planned load, or each of several workloads.
     pub loads: Vec<CompiledLoad>,
-    /// Maximum number of iterations of a closed load, over all processes.
+    /// Maximum number of iterations of a closed load, across all processes.
     pub iterations: Option<u64>,
-    /// Schedule of the intended starts. Several workloads have schedules of their own.
+    /// Schedule of the intended starts. With several workloads, each has its own schedule instead.
     pub schedule: Schedule,
     /// Seed for all random numbers.
     pub seed: u64,
     /// Base URL of the test.
     pub target: String,
-    /// Whether a scenario uses `$uuid`. Creating one for every user would be slow.
+    /// Whether a scenario uses `$uuid`. Creating a UUID for every user would be slow.
     pub uses_uuid: bool,
     /// Whether to report errors that end virtual users.
     pub tells_errors: bool,
     /// Whether to omit response excerpts.
     pub without_excerpts: bool,
-    /// Names of variables that hold secrets.
+    /// Names of variables that contain secrets.
     pub secret_variables: Vec<String>,
     /// Origins known before the run.
     pub origins: Vec<Origin>,
@@ -104,7 +104,7 @@ pub struct Program {
 /// A compiled scenario.
 #[derive(Debug, Clone)]
 pub struct CompiledScenario {
-    /// Name, or index in the plan.
+    /// Name of the scenario, or its index in the plan.
     pub name: String,
     /// Flat list of operations.
     pub ops: Vec<Op>,
@@ -119,11 +119,11 @@ pub struct CompiledScenario {
 /// An operation of a scenario.
 #[derive(Debug, Clone)]
 pub enum Op {
-    /// Sends a request, by index in [`Program::requests`].
+    /// Sends a request. Contains the index in [`Program::requests`].
     Request(usize),
-    /// Sends or awaits messages, by index in [`Program::messages`].
+    /// Sends or awaits messages. Contains the index in [`Program::messages`].
     WebSocket(usize),
-    /// Emits or awaits events, by index in [`Program::session_steps`].
+    /// Emits or awaits events. Contains the index in [`Program::session_steps`].
     SocketIo(usize),
     /// Pauses for a think time.
     Think(ThinkTime, Option<Jitter>),
@@ -135,17 +135,17 @@ pub enum Op {
     Exit(f64),
     /// Starts a loop.
     Enter(Box<Enter>),
-    /// Starts the next round of the loop at the given [`Op::Enter`], or leaves it.
+    /// Starts the next round of the loop whose [`Op::Enter`] has this index, or leaves the loop.
     Next(usize),
     /// Runs several ranges of operations in parallel.
     Fork(Box<Fork>),
     /// Skips a block if its condition is false.
     If(Box<If>),
-    /// Chooses one of several ranges.
+    /// Chooses one of several ranges of operations.
     Choose(Box<Choose>),
-    /// Jumps to an operation.
+    /// Jumps to the operation with this index.
     Jump(usize),
-    /// Opens a group, by index in [`Program::groups`].
+    /// Opens a group. Contains the index in [`Program::groups`].
     Begin(usize),
     /// Closes the innermost group.
     End,
@@ -162,60 +162,60 @@ pub struct CompiledGroup {
     pub pauses: bool,
 }
 
-/// Start of a conditional block.
+/// The start of a conditional block.
 #[derive(Debug, Clone)]
 pub struct If {
-    /// Condition for running the block.
+    /// Condition under which the block runs.
     pub condition: Expression,
-    /// First operation after the block.
+    /// Index of the first operation after the block.
     pub after: usize,
 }
 
 /// A choice between ranges of operations.
 #[derive(Debug, Clone)]
 pub struct Choose {
-    /// First operation and weight of each branch.
+    /// Index of the first operation, and weight, of each branch.
     pub branches: Vec<(usize, u32)>,
     /// Sum of the weights.
     pub total: u64,
 }
 
-/// Ranges of operations that run in parallel.
+/// Several ranges of operations that run in parallel.
 #[derive(Debug, Clone)]
 pub struct Fork {
-    /// Start (included) and end (excluded) of each branch.
+    /// Start (inclusive) and end (exclusive) of each branch.
     pub branches: Vec<(usize, usize)>,
     /// Maximum number of parallel branches.
     pub limit: usize,
-    /// First operation after the fork.
+    /// Index of the first operation after the branches.
     pub after: usize,
 }
 
-/// Start of a loop.
+/// The start of a loop.
 #[derive(Debug, Clone)]
 pub struct Enter {
     /// Number of rounds.
     pub count: LoopCount,
-    /// Function that decides whether another round follows.
+    /// Function that decides whether there is another round.
     pub while_true: Option<Call>,
-    /// The list to iterate over. `None` if the loop only counts.
+    /// List to iterate over. `None` if the loop only counts.
     pub over: Option<Over>,
     /// Name of the variable for the index.
     pub index_as: String,
     /// Name of the variable for the element.
     pub element_as: String,
-    /// First operation after the loop.
+    /// Index of the first operation after the loop.
     pub after: usize,
 }
 
 impl Program {
-    /// Whether a variable is secret, judged by the first part of its path.
+    /// Returns whether a variable is secret. `root` is the first part of its path.
     #[must_use]
     pub fn is_secret(&self, root: &str) -> bool {
         self.secret_variables.iter().any(|name| name == root)
     }
 
-    /// Compiles a plan. Returns all problems on failure, one line each.
+    /// Compiles a plan. On failure, returns all problems, one per line.
     pub fn compile(
         plan: &Plan,
         seed: u64,
@@ -268,7 +268,7 @@ impl Program {
             schedule: plan.schedule(seed),
             seed,
             target: plan.target.expose().clone(),
-            // Every use of a variable's name is in the strings of the scenarios.
+            // The strings of the scenarios contain every use of a variable's name.
             uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios_and_opening().collect::<Vec<_>>())
                     .is_ok_and(|text| text.contains("$uuid")),
@@ -280,8 +280,8 @@ impl Program {
         })
     }
 
-    /// Returns the highest planned request rate, as far as it is known. Used to choose the number
-    /// of workers.
+    /// Returns the highest planned request rate, as far as it is known. The number of workers
+    /// depends on it.
     #[must_use]
     pub fn peak_requests(&self, plan: &Plan) -> f64 {
         plan.peak_rate().unwrap_or(0.0) * self.requests_of_user() as f64
@@ -418,7 +418,7 @@ impl Compiler<'_> {
                 on_error: scenario.on_error.clone(),
             });
         }
-        // Number requests first, because their numbers are visible in the record.
+        // Number requests first, because the record shows their numbers.
         for (index, scenario) in plan.scenarios().iter().enumerate() {
             let name = scenario.render(index);
             scenarios[index].label = self.labels.id(LabelGroup::Iteration, "", &name);

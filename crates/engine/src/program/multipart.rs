@@ -1,5 +1,5 @@
-//! Encodes multipart bodies like browsers and Artillery's client. Reads templated files for each
-//! request.
+//! Encoding of multipart bodies, as browsers and Artillery's client do it. Templated files are read
+//! for each request.
 
 use std::{borrow::Cow, io::ErrorKind, path::Path};
 
@@ -19,7 +19,7 @@ pub fn boundary(rng: &mut Rng) -> String {
     )
 }
 
-/// Encodes the body. If a file cannot be read, the error says why.
+/// Encodes the body. If a file cannot be read, returns the kind of error.
 pub fn body(
     parts: &[MultipartPart],
     boundary: &str,

@@ -33,25 +33,26 @@ use worker::client::{BuildError, Built, Override, StreamRules};
 /// A compiled request step.
 #[derive(Debug, Clone)]
 pub struct RequestStep {
-    /// Index among all request steps.
+    /// Index of the step among all request steps.
     pub index: u32,
     /// Label of the samples.
     pub label: LabelId,
-    /// The request of the plan.
+    /// Request as described in the plan.
     pub spec: Request,
-    /// The encoded request. `None` if any part is templated.
+    /// The encoded request. `None` if any part has templates.
     pub fixed: Option<Built>,
-    /// Template of the request. `None` unless only header and body texts are templated.
+    /// Template of the encoded request. `None` unless templates occur only in text values of
+    /// headers and body.
     pub(super) head_template: Option<HeadTemplate>,
-    /// Whether the request is certain to go to the test's target.
+    /// Whether the request certainly goes to the test's target.
     pub goes_to_target: bool,
     /// Parts of the response that the step needs.
     pub want: Want,
-    /// How the response is read if it should be a stream.
+    /// How to read a streamed response. `None` if the step expects no stream.
     pub stream: Option<Arc<StreamRules>>,
     /// Whether the request publishes a message that listeners recognize.
     pub publishes: bool,
-    /// Captures and checks.
+    /// Captures and checks of the response.
     pub content: ContentRules,
     /// Name of the step, if it has one.
     pub name: Option<Template>,
@@ -98,7 +99,7 @@ impl RequestStep {
             charset: Charset::from_latin1(plan.http.dialect.latin1),
         };
         if is_fixed(spec) {
-            // An invalid constant request fails only when due, like a templated one.
+            // An invalid constant request fails only when it is due, like a templated request.
             step.fixed = step
                 .build(
                     plan.target.expose(),
@@ -129,7 +130,7 @@ impl RequestStep {
     }
 
     /// Builds the request of one virtual user, from the encoded template if possible. A script may
-    /// have changed it.
+    /// have changed the request.
     ///
     /// # Errors
     ///
@@ -154,18 +155,18 @@ impl RequestStep {
         }
     }
 
-    /// Takes back the memory of a request for reuse.
+    /// Takes back the memory of a finished request for reuse.
     pub fn take_back(&self, built: Built) {
         if let Some(head_template) = &self.head_template {
             head_template.take_back(built);
         }
     }
 
-    /// Builds the request of one virtual user, or the request for a redirect.
+    /// Builds the request of one virtual user, or a request that follows a redirect.
     ///
     /// # Errors
     ///
-    /// Returns an error if the expanded templates do not form a valid request.
+    /// Fails if the expanded templates do not form a valid request.
     pub fn build(
         &self,
         base: &str,
@@ -175,7 +176,7 @@ impl RequestStep {
         redirect: Option<Override<'_>>,
     ) -> Result<Built, BuildError> {
         let parts = RequestParts::new(&self.spec, change);
-        // Expand these for redirects too, so that headers and body draw the same numbers.
+        // Expand these for redirects too, so that headers and body get the same random numbers.
         let target = request_target(parts, base, scope, rng);
         let target = match redirect {
             Some(redirect) => parse_url(redirect.url)?,
@@ -190,7 +191,7 @@ impl RequestStep {
                 && ["authorization", "cookie", "host"]
                     .iter()
                     .any(|h| name.eq_ignore_ascii_case(h));
-            // The body's actual length is sent, whatever a script says.
+            // Send the body's actual length, even if a script sets another one.
             let hidden = hidden || parts.is_changed && frames(name);
             if let Some(text) = header_text(value, scope, rng).filter(|_| !hidden) {
                 headers.push((name.as_str(), text));
@@ -212,7 +213,7 @@ impl RequestStep {
             None
         };
         if body.is_none() {
-            // Without a body, remove its headers too, or a server would wait for it.
+            // Without a body, remove its headers too. Otherwise, a server would wait for a body.
             headers.retain(|(name, _)| {
                 matches!(parts.body, RequestBody::None)
                     || !["content-type", "content-length", "transfer-encoding"]
@@ -251,7 +252,7 @@ fn request_target(
     parse_url(&text)
 }
 
-/// Returns the URL of the request that opens a WebSocket connection.
+/// Converts the URL of a WebSocket connection to the URL of the request that opens it.
 fn http_url(text: String) -> String {
     let http = [("ws://", "http://"), ("wss://", "https://")];
     let begins = |scheme: &str| {
@@ -429,8 +430,8 @@ fn header_text(template: &Template, scope: &dyn Scope, rng: &mut Rng) -> Option<
         .map(|()| text)
 }
 
-/// Encodes the body. A JSON value that is falsy in JavaScript (`0`, `""`, `false`, `null`) yields
-/// no body.
+/// Encodes the body. A JSON value that is falsy in JavaScript (`0`, `""`, `false`, `null`) gives no
+/// body.
 fn body_bytes(
     request: RequestParts<'_>,
     scope: &dyn Scope,

@@ -1,5 +1,5 @@
-//! Sizes of requests on the wire. Requests are built but not sent, so they contain no values or
-//! cookies from responses.
+//! Sizes of requests on the wire. Requests are built but not sent, so they lack values and cookies
+//! from responses.
 
 use plan::{
     Plan, Problem,
@@ -10,11 +10,11 @@ use plan::{
 use super::Program;
 use crate::user::Vars;
 
-/// Number of users whose requests are built, because rows and random values differ in length.
+/// Number of users for whom requests are built. The mean needs several users, because rows and
+/// random values differ in length.
 const USERS: u64 = 20;
 
-/// Returns the mean size of the requests of each endpoint. On failure, returns all problems of the
-/// plan.
+/// Returns the mean request size of each endpoint. On failure, returns all problems of the plan.
 pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<RequestBytes>, Vec<Problem>> {
     let program = Program::compile(plan, seed, None)?;
     let mut sizes: Vec<(RequestBytes, Vec<u64>)> = Vec::new();

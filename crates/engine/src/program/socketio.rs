@@ -11,11 +11,11 @@ use super::ExpectedMessage;
 /// A compiled step in a Socket.IO session.
 #[derive(Debug, Clone)]
 pub struct SessionStep {
-    /// Label of the samples. `None` if nothing is timed.
+    /// Label of the samples. `None` if the step is not timed.
     pub label: Option<LabelId>,
-    /// The step of the plan.
+    /// Step as described in the plan.
     pub spec: SocketIoStep,
-    /// The acknowledgement or event that the step waits for.
+    /// Acknowledgement or event that the step waits for.
     pub expected: Option<ExpectedMessage>,
 }
 

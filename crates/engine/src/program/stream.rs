@@ -1,4 +1,4 @@
-//! Compiles the rules by which a step reads a streamed response.
+//! Compilation of the rules by which a step reads a streamed response.
 
 use codec::events::{Format, JsonPath, Selectors};
 use plan::{
@@ -10,9 +10,10 @@ use worker::client::StreamRules;
 
 use super::captures::event_path;
 
-/// Compiles the rules of a request. `paths` are those of its captures.
+/// Compiles the rules of a request. `paths` contains the event paths of its captures.
 ///
-/// Fails if a path is invalid, or if a capture needs a stream that the request does not have.
+/// Fails if a path is invalid, or if a capture needs a streamed response that the request does not
+/// have.
 pub(super) fn stream_rules(
     spec: &Request,
     paths: Vec<JsonPath>,

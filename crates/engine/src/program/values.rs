@@ -1,4 +1,4 @@
-//! Values that both ways to build a request treat alike.
+//! Handling of values that is common to both ways of building a request.
 
 use codec::Origin;
 

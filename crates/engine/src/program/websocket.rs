@@ -10,34 +10,34 @@ use plan::{
 
 use super::{Interest, captures::ContentRules};
 
-/// Variable that holds the number of the message on its connection.
+/// Variable that contains the message number on its connection.
 pub(crate) const SEQUENCE: &str = "$seq";
 
 /// A compiled step on a WebSocket connection.
 #[derive(Debug, Clone)]
 pub struct MessageStep {
-    /// Label of the samples. `None` if nothing is timed.
+    /// Label of the samples. `None` if the step is not timed.
     pub label: Option<LabelId>,
-    /// The step of the plan.
+    /// Step as described in the plan.
     pub spec: WebSocketStep,
-    /// What the step sends. `None` if it only waits.
+    /// Message to send. `None` if the step only waits.
     pub payload: Option<Template>,
-    /// The message that the step waits for.
+    /// Messages that the step waits for.
     pub expected: Option<ExpectedMessage>,
-    /// Whether the step reads the number of the message.
+    /// Whether the step uses the message number.
     pub uses_sequence: bool,
     /// Whether the step publishes a message that listeners recognize.
     pub publishes: bool,
 }
 
-/// A compiled expectation.
+/// Compiled conditions for the messages that a step waits for.
 #[derive(Debug, Clone)]
 pub struct ExpectedMessage {
-    /// Conditions of the message, and what is extracted from it.
+    /// Conditions of the message, and values to extract from it.
     pub content: ContentRules,
-    /// Number of messages.
+    /// Number of messages to wait for.
     pub count: u32,
-    /// Time limit in nanoseconds. `None` means the limit of requests.
+    /// Time limit in nanoseconds. `None` means the time limit of requests.
     pub within_ns: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ impl MessageStep {
             label,
             payload: payload.cloned(),
             expected,
-            // All uses of a variable's name are in the strings of the step.
+            // The strings of the step contain every use of a variable's name.
             uses_sequence: serde_json::to_string(spec).is_ok_and(|text| text.contains(SEQUENCE)),
             publishes: payload.is_some_and(|payload| stamps_of(payload) > 0),
             spec: spec.clone(),

@@ -1,17 +1,17 @@
-//! Why a run failed.
+//! Errors with which a run fails.
 
 use worker::watchdog::Stuck;
 
-/// The reason why a run failed.
+/// Why a run failed.
 #[derive(Debug)]
 pub enum RunError {
     /// TLS, a thread or a runtime could not be set up.
     Setup(String),
-    /// A worker died. The record contains its counts up to then.
+    /// A worker died. The record contains its counts until then.
     Worker(String),
-    /// A worker is stuck and still running. It ends with the process.
+    /// A worker hangs and is still running. It ends with the process.
     Stuck(Stuck),
-    /// The caller could not write the record. The load was sent as planned up to then.
+    /// The caller could not write the record. Until then, the load was sent as planned.
     Unrecorded(String),
 }
 
@@ -29,7 +29,7 @@ impl std::fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 impl RunError {
-    /// Returns the cause, which follows "ended early by".
+    /// Returns the cause, for texts after "ended early by".
     #[must_use]
     pub fn by_whom(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! What a run needs in addition to its plan.
+//! Options of a run, in addition to its plan.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -17,20 +17,20 @@ use worker::{
 /// Creates a front end's accumulator for each worker.
 pub type AccumulatorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
 
-/// Creates a worker's driver on that worker's thread.
+/// Creates a worker's driver on the thread of that worker.
 pub type DriverMaker = Arc<dyn Fn(DriverContext) -> Box<dyn Driver> + Send + Sync>;
 
 /// Returns how many arrivals of a worker are due by a time, in nanoseconds from the start.
 pub type DueArrivals = Arc<dyn Fn(usize, u64) -> u64 + Send + Sync>;
 
-/// Background workload that runs on its own workers and adds no arrivals to the load.
+/// Background work with its own workers. It adds no arrivals to the load.
 #[derive(Clone)]
 pub struct BackgroundWork {
     /// Creates the driver of each worker.
     pub driver: DriverMaker,
     /// Number of workers.
     pub workers: usize,
-    /// Creates a front end's accumulators. `None` if no front end keeps its own figures.
+    /// Creates a front end's accumulators. `None` if no front end has its own metrics.
     pub frontend: Option<AccumulatorMaker>,
 }
 
@@ -39,17 +39,17 @@ pub struct BackgroundWork {
 pub struct DriverContext {
     /// Index of the worker within its group.
     pub worker: usize,
-    /// This worker's share of everything that is numbered across all processes.
+    /// This worker's share of the run's numbered things, across all processes.
     pub share: Share,
     /// Settings of the HTTP client.
     pub client: HttpClientConfig,
     /// Labels known before the run.
     pub labels: Labels,
-    /// Schedule of the whole run. A worker handles the arrivals of its share.
+    /// Schedule of the whole run. A worker starts the arrivals of its share.
     pub schedule: Schedule,
     /// Whether this process has arrivals.
     pub arrives: bool,
-    /// Publications of the run. `None` if there are no listeners.
+    /// Publications of the run. `None` without listeners.
     pub publications: Option<Arc<Publications>>,
 }
 
@@ -62,7 +62,7 @@ pub const PACING_SLACK_NS: u64 = 100_000;
 pub struct EngineOptions {
     /// Whether this process joined late and therefore has no arrivals.
     pub is_late: bool,
-    /// Number of workers. `None` derives it from the planned peak.
+    /// Number of workers. `None` derives the number from the planned peak.
     pub workers: Option<usize>,
     /// Seed for all random numbers.
     pub seed: u64,
@@ -72,10 +72,10 @@ pub struct EngineOptions {
     pub walks: bool,
     /// Time to wait for in-flight work after the last arrival. `None` means no limit.
     pub drain_ns: Option<u64>,
-    /// How late a deadline may be handled to share a wake-up, in nanoseconds. `None` means
-    /// [`PACING_SLACK_NS`].
+    /// How much later than its deadline an action may start so that several actions share a
+    /// wake-up, in nanoseconds. `None` means [`PACING_SLACK_NS`].
     pub pacing_slack_ns: Option<u64>,
-    /// Local addresses that connections use in turn.
+    /// Local addresses for connections, used in turn.
     pub sources: Vec<IpAddr>,
     /// Handle that stops the run.
     pub stop: StopHandle,
@@ -85,23 +85,23 @@ pub struct EngineOptions {
     pub steered: bool,
     /// Whether the process may take over shares during the run.
     pub takes_over: bool,
-    /// Handle for takeovers. Rejects them if the shares of the work are fixed.
+    /// Handle for takeovers. It rejects them if the work has fixed shares.
     pub takeovers: ShardTakeover,
     /// Memory budget of all workers together, in bytes. `None` means no limit.
     pub memory: Option<u64>,
-    /// Hosts allowed in addition to the plan's hosts.
+    /// Hosts that the user allows in addition to the plan's hosts.
     pub hosts: Allow,
     /// Creates a front end's accumulators.
     pub frontend: Option<AccumulatorMaker>,
     /// A front end's hooks for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
-    /// Driver for work other than scenarios. May also replace the scenario driver.
+    /// Driver for work other than scenarios. It may also replace the scenario driver.
     pub driver: Option<DriverMaker>,
-    /// Planned arrivals of a driver that has schedules of its own.
+    /// Planned arrivals of a driver that has its own schedules.
     pub due: Option<DueArrivals>,
     /// Work that runs alongside the load.
     pub background: Option<BackgroundWork>,
-    /// Describes the current activity of a stuck worker.
+    /// Describes what a hung worker is doing.
     pub doing: Option<Doing>,
     /// This process's share of the run: arrivals, users and limits.
     pub share: Share,

@@ -21,7 +21,7 @@ pub(super) struct WorkerSeed {
 }
 
 impl WorkerSeed {
-    /// Runs the worker to its end.
+    /// Runs the worker until it ends.
     pub(super) fn run(self) -> Result<(), RunError> {
         let pulse = Arc::clone(&self.common.pulse);
         pulse.begin();

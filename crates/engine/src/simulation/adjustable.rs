@@ -1,4 +1,5 @@
-//! Simulates changes of the load. Checks that all arrivals that are planned when due are sent once.
+//! Simulated changes of the load. Checks that every arrival that is still planned when due is sent
+//! exactly once.
 
 use plan::UserPhase;
 use proptest::prelude::*;
@@ -17,7 +18,7 @@ fn rate(per_second: u64) -> AdjustedLoad {
 
 type Answers = Vec<Result<Change, ChangeRefusal>>;
 
-/// Runs a plan with changes that are requested at given times. Returns intervals, the load and the
+/// Runs a plan and requests changes at given times. Returns the intervals, the load, and the
 /// results of the requests.
 fn steer(
     plan: &Plan,

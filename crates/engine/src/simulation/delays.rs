@@ -1,4 +1,4 @@
-//! A delayed worker: its stalls, its levels, and arrivals that do not depend on it.
+//! A delayed worker: stalls, levels, and arrivals that do not depend on the delay.
 
 use super::*;
 

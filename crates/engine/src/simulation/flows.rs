@@ -1,4 +1,4 @@
-//! Simulates users and steps: changing numbers of users, branches, conditions.
+//! Simulated users and steps: changing numbers of users, branches and conditions.
 
 use plan::{
     Load, Plan, PoolPolicy, Request, Step, UserPhase,

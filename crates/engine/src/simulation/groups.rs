@@ -1,4 +1,4 @@
-//! Simulates groups and checks their times and results.
+//! Simulated groups, with their times and results.
 
 use plan::{
     Load, Plan, PoolPolicy, Step,
@@ -302,7 +302,7 @@ fn parallel_pause_counts_if_it_delays_the_end() {
         assert_eq!(run.ok("Busy"), (100, [40, 40], None));
         run.ok("Both")
     };
-    // Both branches use one connection. One takes 10 ms and the pause, the other 40 ms.
+    // Both branches use one connection. One takes 10 ms and the pause, the other takes 40 ms.
     assert_eq!(
         counts_with_pause(5 * MILLISECOND),
         (100, [40, 40], Some([40, 40]))

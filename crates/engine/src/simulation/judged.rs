@@ -1,5 +1,5 @@
-//! Checks verdicts on simulated measurements. Healthy runs are valid, and runs on an interrupted
-//! machine are not.
+//! Verdicts on simulated measurements. Healthy runs are valid, and runs on an interrupted machine
+//! are not.
 
 use super::*;
 
@@ -63,7 +63,7 @@ fn only_interrupted_runs_are_invalid() {
             let found = verdict(plan, intervals);
             assert_eq!(found.verdict, "VALID", "{seed}: {found:?}");
         }
-        // Losing a thirtieth of the time suffices to change a p99.
+        // Losing a thirtieth of the time is enough to change a p99.
         for stolen_ms in [35, 50, 200, 500, 900] {
             let held_up = stolen(stolen_ms * MILLISECOND);
             let intervals = simulate_held_up(plan, model(), held_up);

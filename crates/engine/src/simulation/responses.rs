@@ -1,4 +1,4 @@
-//! What virtual users measure of slow, stalling and silent servers.
+//! The times that virtual users measure with slow, stalling and silent servers.
 
 use super::*;
 
@@ -71,7 +71,7 @@ fn closed_users_see_a_stall_once_each() {
         .histogram(TimeKind::Response, OutcomeClass::Ok)
         .map(|h| h.above(10 * MILLISECOND));
     assert_eq!(slow, Some(20));
-    // 10 users with 1 ms per request for 18 s send 180,000 requests, less one per user and stall.
+    // 10 users with 1 ms per request send 180,000 requests in 18 s, minus one per user and stall.
     near(all.counters.ok as f64, 180_000.0, 0.001);
 }
 

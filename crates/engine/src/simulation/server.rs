@@ -1,4 +1,4 @@
-//! A server in simulated time, which responds when its model says.
+//! A server in simulated time, which responds according to a model.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -16,8 +16,8 @@ use worker::{
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-/// Maps the arrival of a request to the time of its response, in nanoseconds. `None` means that the
-/// server never responds.
+/// Maps the arrival time of a request to the time of its response, in nanoseconds. `None` means
+/// that the server never responds.
 pub(super) type Model = Box<dyn FnMut(u64) -> Option<u64>>;
 
 pub struct SimulatedServer {

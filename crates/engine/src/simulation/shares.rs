@@ -1,5 +1,4 @@
-//! Simulates processes that share a run. Their counts must add up to the counts of a single
-//! process.
+//! Simulated processes that share a run. Their counts must add up to those of a single process.
 
 use plan::ArrivalProcess;
 use proptest::prelude::*;
@@ -42,7 +41,8 @@ fn counted(totals: &Totals) -> String {
     text
 }
 
-/// A server whose response depends on the arrival: some responses are slow, and some never arrive.
+/// Returns a server whose response depends on the arrival: some responses are slow, and some never
+/// arrive.
 fn answers(salt: u64) -> Model {
     Box::new(move |arrival| {
         let dice = (arrival ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

@@ -1,5 +1,5 @@
-//! Simulates the loss of a process. The other processes must send each arrival they take over once,
-//! when due.
+//! Simulated loss of a process. The other processes must send each arrival that they take over
+//! once, when it is due.
 
 use plan::ArrivalProcess;
 use proptest::prelude::*;
@@ -85,8 +85,8 @@ fn process(
     seen
 }
 
-/// Stops one of several processes and lets the others take over. Checks that each arrival is sent
-/// exactly once.
+/// Stops one of several processes and lets the others take over its share. Checks that each arrival
+/// is sent exactly once.
 fn lose(plan: &Plan, of: u64, workers: usize, lost_ns: u64, from_ns: u64) {
     let schedule = Schedule::new(&plan.load, 1);
     let lost = Share { index: of - 1, of };

@@ -1,4 +1,4 @@
-//! Several workloads on one timeline: each follows its own schedule, and counts are right.
+//! Several workloads on one timeline. Each follows its own schedule, and their counts are correct.
 
 use measure::label::LabelGroup;
 use plan::{Shape, Workload, seed_of_workload, units::MILLISECOND};
@@ -35,8 +35,8 @@ fn several(workloads: Vec<Workload>, scenarios: Vec<Scenario>) -> Plan {
     plan
 }
 
-/// Orders arrive at 5/s for 10 s, three of four by one scenario. Two users browse from second 2 to
-/// second 8. A health check is due each 2 s from second 1.
+/// Orders arrive at 5/s for 10 s, and one scenario gets three of four. Two users browse from second
+/// 2 to second 8. A health check is due every 2 s from second 1.
 fn mix() -> Plan {
     let scenarios = vec![
         named("order", "/order", 3),
@@ -70,7 +70,7 @@ fn answering(service_ns: u64) -> Model {
     Box::new(move |arrival| Some(arrival + service_ns))
 }
 
-/// Returns the number of iterations of a scenario that ended.
+/// Returns the number of finished iterations of a scenario.
 fn ended(plan: &Plan, intervals: &[Interval], name: &str) -> u64 {
     let program = Program::compile(plan, 1, None).unwrap();
     let mut labels = program.labels.all().iter();
@@ -186,8 +186,8 @@ fn workloads_draw_different_random_numbers() {
     assert_ne!(seed_of_workload(7, 1), seed_of_workload(7, 2));
 }
 
-/// A workload of the property test: its load, its start in seconds, and the iterations that must
-/// end if each takes 50 ms.
+/// Generates a workload for the property test: its load, its start in seconds, and the number of
+/// iterations that must finish if each takes 50 ms.
 fn any_workload() -> impl Strategy<Value = (Load, u64, u64)> {
     let open = (1..60u64, 1..4u64, 0..4u64)
         .prop_map(|(rate, seconds, start)| (open(rate, seconds), start, rate * seconds));

@@ -1,16 +1,16 @@
-//! Why an iteration ended before its last step.
+//! Reasons why an iteration ended before its last step.
 
 use measure::{Fault, accumulator::Reason, sample::RequestOutcome};
 
-/// The reason why an iteration ended early.
+/// Why an iteration ended early.
 #[derive(Debug)]
 pub(super) enum IterationAbort {
-    /// A request had no complete response, or the run ended.
+    /// A request had no complete response, or the run ended. Contains the step if it was a request.
     Fault(Fault, Option<u32>),
     /// A request failed.
     Failed(measure::Failure),
     Answered(measure::Failure, Fault, u32),
-    /// An operation on a WebSocket connection or in a Socket.IO session has no result.
+    /// A WebSocket or Socket.IO operation failed.
     WebSocket(Fault),
     /// The server refused a WebSocket connection or a Socket.IO session with this HTTP status.
     /// Contains the step.
@@ -19,10 +19,10 @@ pub(super) enum IterationAbort {
     Capture(Option<u32>),
     /// A hook ended the iteration. Contains the names of the failed check and of the error.
     Unexpected(&'static str, String),
-    /// The HTTP client of the original tool would not send the request, or the server refused the
-    /// namespace of a session. Contains the name of the error and the step.
+    /// The original tool's HTTP client would not have sent the request, or the server refused a
+    /// session's namespace. Contains the name of the error, the fault and the step.
     NamedInStep(String, Fault, u32),
-    /// A named error that does not concern a request.
+    /// A named error that does not belong to a request.
     Named(String, Fault),
     Left,
 }
@@ -48,7 +48,7 @@ impl IterationAbort {
         }
     }
 
-    /// Describes why the iteration ended.
+    /// Returns a description of the reason for the user.
     pub(super) fn reason(&self) -> String {
         match self {
             IterationAbort::Fault(fault, _)
@@ -64,8 +64,8 @@ impl IterationAbort {
         }
     }
 
-    /// Returns the error for a front end. `None` for a failure that only the plan's rules define,
-    /// and if the iteration was left or the run ended.
+    /// Returns the error to report to a front end. `None` for a failure that only the plan's rules
+    /// define, for an exit step, and at the end of the run.
     pub(super) fn to_accumulator(&self) -> Option<Reason<'_>> {
         match self {
             IterationAbort::Fault(Fault::Unfinished, _)

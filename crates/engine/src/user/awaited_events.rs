@@ -1,4 +1,4 @@
-//! Waits for acknowledgements and events of a Socket.IO session, and judges their arguments.
+//! Steps that wait for acknowledgements and events of a Socket.IO session, and check the arguments.
 
 use codec::{
     Response,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::program::{ExpectedMessage, SessionStep};
 
-/// Artillery's names of errors.
+/// Artillery's names for errors.
 const NOT_VALID: &str = "data is not valid";
 const FAILED_MATCH: &str = "Failed match";
 
@@ -99,7 +99,7 @@ impl User<'_> {
         {
             let is_late = matches!(&read, Err(error) if error.fault == Fault::ResponseTimeout);
             messages.done_ns = match read {
-                // What arrived before the time limit is judged then.
+                // Events that arrived before the time limit are checked then.
                 Err(_) if is_late && !collected.is_empty() => self.worker.clock.now(),
                 other => other?,
             };
@@ -119,8 +119,8 @@ impl User<'_> {
         Ok(())
     }
 
-    /// Checks a list of arguments, and captures from it. By Artillery's rule a capture that fails
-    /// is a failed match.
+    /// Checks a list of arguments, and extracts captures. By Artillery's rule, a failed capture
+    /// counts as a failed match.
     fn judge_arguments(
         &mut self,
         expected: &ExpectedMessage,
@@ -150,7 +150,7 @@ impl User<'_> {
         }
     }
 
-    /// Whether collected arguments are as expected.
+    /// Returns whether the collected arguments are as expected.
     fn fits(&mut self, fits: &ArgumentMatch, collected: &[Value]) -> bool {
         let ArgumentMatch::Collected {
             expected: Some(expected),
@@ -180,7 +180,7 @@ struct AwaitedEvents<'m> {
     expect: &'m EventExpectation,
     expected: &'m ExpectedMessage,
     left: u32,
-    /// Arguments of all events so far, by Artillery's rule.
+    /// Arguments of all events so far, which Artillery's rule needs.
     collected: Vec<Value>,
     last_ns: u64,
     failed_capture: bool,
@@ -214,7 +214,7 @@ impl AwaitedEvents<'_> {
         self.receive_one(user, &Value::Array(values).to_string(), now_ns)
     }
 
-    /// Judges an event on its own. One that does not meet the conditions is not the expected one.
+    /// Checks a single event. An event that does not meet the conditions is skipped.
     fn receive_one(&mut self, user: &mut User<'_>, json: &str, now_ns: u64) -> Claim {
         let content = &self.expected.content;
         if !content.is_empty() {
@@ -245,7 +245,7 @@ impl AwaitedEvents<'_> {
     }
 }
 
-/// Returns arguments as the body of a response, to which conditions apply.
+/// Returns the arguments as a response body, so that conditions can be applied.
 fn answer(json: &str) -> Response {
     Response {
         body: json.as_bytes().to_vec(),

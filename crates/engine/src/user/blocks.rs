@@ -1,4 +1,4 @@
-//! Evaluates conditions of blocks, and draws branches at random.
+//! Conditions of blocks, and random choice of branches.
 
 use measure::Fault;
 use query::filtrex::Expression;
@@ -9,8 +9,8 @@ use worker::OutputLine;
 use worker::step_trace::StepTrace;
 
 impl User<'_> {
-    /// Evaluates a request's condition like the original tool. Ends the iteration if the condition
-    /// cannot be evaluated.
+    /// Evaluates a request's condition like the original tool. If evaluation fails, the iteration
+    /// ends.
     pub(super) fn condition(&mut self, condition: &Expression) -> Result<bool, IterationAbort> {
         let is_true = condition.is_true(&self.vars, &mut self.rng);
         self.unless_given_up(condition, is_true)

@@ -1,5 +1,5 @@
-//! Evaluates captures and checks on a response. The body is decoded and parsed once, when first
-//! needed.
+//! Evaluation of captures and checks on a response. The body is decoded and parsed once, on first
+//! use.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ use codec::{
 };
 use worker::{OutputLine, client::StreamedResponse, memory};
 
-/// A response under evaluation by captures and checks.
+/// A response during the evaluation of captures and checks.
 pub struct Inspection<'a> {
     pub(super) answer: &'a Response,
     streamed: Option<&'a StreamedResponse>,
@@ -62,7 +62,7 @@ impl<'a> Inspection<'a> {
         self
     }
 
-    /// Returns the response as received.
+    /// Returns the response as it was received.
     #[must_use]
     pub fn answer(&self) -> &'a Response {
         self.answer
@@ -72,12 +72,12 @@ impl<'a> Inspection<'a> {
         self.gave_up.take()
     }
 
-    /// Whether there was too little memory to read the response.
+    /// Returns whether the memory budget was too small to read the response.
     pub fn is_out_of_memory(&self) -> bool {
         self.out_of_memory
     }
 
-    /// Reserves memory. Returns `false` if there is too little.
+    /// Reserves memory. Returns `false` if the budget is exceeded.
     fn affords(&mut self, bytes: u64) -> bool {
         let affords = bytes <= self.room;
         self.out_of_memory |= !affords;
@@ -102,7 +102,7 @@ impl<'a> Inspection<'a> {
         self.body.get_or_insert(Err(Unreadable::TooLarge))
     }
 
-    /// Returns the body as text. `None` if the body cannot be read or memory is insufficient.
+    /// Returns the body as text. `None` if it cannot be read or the memory budget is exceeded.
     pub fn text(&mut self) -> Option<&str> {
         if self.text.is_none() {
             let size = self.body().as_ref().map_or(0, |body| body.len() as u64);
@@ -120,7 +120,7 @@ impl<'a> Inspection<'a> {
         self.text.as_ref()?.as_deref()
     }
 
-    /// Returns the body as JSON. `None` if the body is not JSON.
+    /// Returns the body as JSON. `None` if it is not JSON.
     pub fn json(&mut self) -> Option<&Value> {
         if self.json.is_none() {
             if !self.affords_document() {
@@ -172,14 +172,14 @@ impl<'a> Inspection<'a> {
     }
 }
 
-/// A strict capture or match failed, or a search took too many steps.
+/// The error for a failed strict capture or match, or a search that took too many steps.
 pub struct CaptureFailed {
-    /// The search that took too many steps. `None` if no search did.
+    /// Search that took too many steps. `None` if no search did.
     pub gave_up: Option<String>,
 }
 
-/// Returns the value of a non-strict capture without a result: empty text. Returns `None`
-/// (undefined) for a selector, and for a JSON path unless the body is a JSON scalar.
+/// Returns the value of a non-strict capture that found nothing, which is empty text. Returns
+/// `None` (undefined) for a selector, and for a JSON path unless the body is a JSON scalar.
 fn nothing(from: &CaptureFrom, inspection: &mut Inspection<'_>) -> Option<Value> {
     let is_undefined = match from {
         CaptureFrom::Json(..) => inspection
@@ -264,7 +264,7 @@ impl User<'_> {
         Ok(())
     }
 
-    /// Reserves memory for the new value of a variable. Returns `false` if there is too little.
+    /// Reserves memory for the new value of a variable. Returns `false` if the budget is exceeded.
     fn hold(&mut self, path: &query::path::Path, weight: u64) -> bool {
         if weight == 0 && self.weights.is_empty() {
             return true;

@@ -1,5 +1,5 @@
 //! Details of the first failure for each reason: expected and actual values, and an excerpt of the
-//! response. Names of variables replace their values, because the values may be secret.
+//! response. The values of variables are replaced by their names, because the values may be secret.
 
 use measure::{Failure, interval::FailureDetail, sample::RequestOutcome};
 use plan::rng::Rng;
@@ -9,15 +9,15 @@ use super::{
 };
 use worker::client::EXCERPT;
 
-/// Maximum number of bytes shown of an actual value.
+/// Maximum number of bytes to show of an actual value.
 const FINDING: usize = 256;
-/// Maximum number of bytes that are searched for values of variables.
+/// Maximum number of bytes to search for values of variables.
 const LOOKED_AT: usize = 64 << 10;
 const MOST_VALUES: usize = 1_000;
 
 impl User<'_> {
     /// Creates the details of a failure. Evaluates the response again on a clone of the user with
-    /// the same RNG state.
+    /// the same random state.
     pub(super) fn sample(
         &self,
         ongoing: &Ongoing<'_>,
@@ -78,8 +78,7 @@ impl User<'_> {
 }
 
 impl User<'_> {
-    /// Creates the details of a failed step on a WebSocket connection, with the beginning of the
-    /// last message.
+    /// Creates the details of a failed WebSocket step, with the beginning of the last message.
     pub(super) fn message_detail(&self, detail: String, last: &[u8]) -> FailureDetail {
         let values = Values::from_vars(&self.vars);
         let values = values.filter(|_| !self.program.without_excerpts && !last.is_empty());
@@ -110,11 +109,11 @@ fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDeta
     }
 }
 
-/// Values of the user's variables, longest first, with the names of the variables.
+/// The values of the user's variables, longest first, with the names of the variables.
 struct Values(Vec<(String, String)>);
 
 impl Values {
-    /// Collects the values of variables. Returns `None` if there are too many.
+    /// Collects the values of all variables. Returns `None` if there are too many.
     fn from_vars(vars: &Vars<'_>) -> Option<Values> {
         let mut all = Vec::new();
         for (name, value) in vars.own() {
@@ -135,8 +134,8 @@ impl Values {
         Some(Values(all))
     }
 
-    /// Returns the beginning of a string, with values replaced by names. `None` if a value might
-    /// remain.
+    /// Returns the beginning of a string, with values replaced by the names of variables. `None` if
+    /// a value might remain.
     fn render(
         &self,
         text: &str,
@@ -155,7 +154,7 @@ impl Values {
             }
         }
         let rest = text.len() - cut;
-        // Values are replaced before the text is cut, so that a value at the cut is recognized.
+        // Values are replaced before the text is cut, so that a value at the cut is found.
         if rest > 0 && rendered.len() < 2 * most {
             return None;
         }

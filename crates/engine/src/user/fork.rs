@@ -1,5 +1,5 @@
-//! Runs steps in parallel. Each branch is a clone of the user with a separate limit and the user's
-//! connections. Variables are merged afterwards in the order of the branches.
+//! Parallel steps. Each branch is a clone of the user with a separate limit. The branches share the
+//! user's connections. Afterwards, variables are merged in the order of the branches.
 
 use std::{collections::VecDeque, pin::Pin, rc::Rc, task::Poll};
 
@@ -10,8 +10,8 @@ use worker::client::pool::ConnectionPool;
 type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), IterationAbort>, u64)> + 'f>>;
 
 impl<'a> User<'a> {
-    /// Runs all branches until they finish. The first error, if any, then ends the user. Every
-    /// request in flight is recorded.
+    /// Runs all branches until they finish. If a branch failed, the first error then ends the user.
+    /// Every request in flight is recorded.
     pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), IterationAbort> {
         let pool = Rc::new(ConnectionPool::shared(1));
         pool.take_over(&self.io.pool);
@@ -77,7 +77,7 @@ impl<'a> User<'a> {
     {
         let mut user: User<'k> = self.clone();
         user.io = io;
-        // Groups around the fork belong to the original user.
+        // Groups around the parallel steps belong to the original user.
         user.open.clear();
         user.rng = self.rng.fork(number as u64);
         user
@@ -89,7 +89,7 @@ struct Spent {
     paused_ns: u64,
 }
 
-/// Returns how long the parallel branches would have taken without pauses.
+/// Returns how long the branches would have taken without pauses.
 fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
     let mut free = vec![0_u64; limit.clamp(1, spent.len().max(1))];
     for branch in spent {
@@ -100,8 +100,8 @@ fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
     free.into_iter().max().unwrap_or(0)
 }
 
-/// Runs futures with limited concurrency until they finish. Returns the earliest error and each
-/// duration.
+/// Runs futures with limited concurrency until they finish. Returns the earliest error, and the
+/// duration of each future.
 async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), IterationAbort>, Vec<u64>) {
     let mut took = vec![0; waiting.len()];
     let mut waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();

@@ -1,4 +1,4 @@
-//! Counts requests that succeed within the bounds of a goodput.
+//! Counts requests that succeed within the bounds of a goodput metric.
 
 use measure::{Recorder, Sample, sample::RequestOutcome, stream::StreamSample};
 use plan::criteria::{GoodputBound, SpanFilter};
@@ -27,7 +27,7 @@ fn is_good(bounds: &[GoodputBound], sample: &Sample, streamed: Option<&StreamSam
             let time = match bound.span {
                 SpanFilter::FirstEvent => streamed.and_then(StreamSample::first_event),
                 SpanFilter::Ttft => streamed.and_then(StreamSample::ttft),
-                // A response of one token has no time per token, so it cannot be too long.
+                // A response of one token has no time per token, so it cannot exceed the bound.
                 SpanFilter::PerToken => streamed.map(|one| one.per_token().unwrap_or(0)),
                 _ => Some(sample.response_ns()),
             };

@@ -11,7 +11,7 @@ pub(super) struct OpenGroup {
     index: usize,
     /// Due time of the group's first step: the user's arrival, or the end of the previous step.
     since: Intended,
-    /// Duration of the user's pauses before the group started.
+    /// Total duration of the user's pauses before the group started.
     paused_ns: u64,
 }
 

@@ -13,7 +13,7 @@ use worker::{OutputLine, Worker, client::Built};
 
 /// Creates the hooks of a run and declares the data that they need.
 pub trait Hooks: HookInterest + Send + Sync {
-    /// Creates the hook of one worker. `None` if only a script is called.
+    /// Creates the hook of one worker. `None` if there is only a script.
     fn hook(&self) -> Option<Box<dyn AnswerHook>>;
     /// Returns the script that virtual users call. `None` if the plan has no script.
     fn scripts(&self) -> Option<&dyn Scripts> {
@@ -21,18 +21,18 @@ pub trait Hooks: HookInterest + Send + Sync {
     }
 }
 
-/// A hook of one worker.
+/// The hook of one worker.
 pub trait AnswerHook {
     /// Called before a request is sent. May return a name for the request.
     fn call(&mut self, _asked: &mut RequestContext<'_>) -> Option<String> {
         None
     }
 
-    /// Called for a complete, readable response, after captures. An error fails the request.
+    /// Called for a complete and readable response, after captures. An error fails the request.
     fn answered(&mut self, answered: &mut ResponseContext<'_, '_>) -> Result<(), Unexpected>;
 }
 
-/// A request that is about to be sent.
+/// A request that is about to be sent, as passed to a hook.
 pub struct RequestContext<'u> {
     /// The step that sends the request.
     pub step: &'u RequestStep,
@@ -54,7 +54,7 @@ pub struct ResponseContext<'u, 'a> {
     pub base: &'u str,
     /// The original request. `None` unless the hook needs it.
     pub sent: Option<&'u Built>,
-    /// The response under evaluation.
+    /// The response, with access to its decoded body.
     pub answer: &'u mut Inspection<'a>,
     /// Variables of the virtual user.
     pub vars: &'u Vars<'u>,
@@ -77,7 +77,7 @@ impl ResponseContext<'_, '_> {
     }
 }
 
-/// The reason why a hook failed a request.
+/// Why a hook failed a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unexpected {
     /// Name under which the failed check is counted.

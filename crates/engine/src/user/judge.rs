@@ -1,5 +1,5 @@
-//! Evaluates a response: determines the result of the request, whether the iteration continues, and
-//! the recorded sample.
+//! Evaluation of a response: determines the result of the request, whether the iteration continues,
+//! and the recorded sample.
 
 use measure::{Failure, Fault, Sample, Status, accumulator::Event, sample::RequestOutcome};
 use plan::{
@@ -105,7 +105,7 @@ impl User<'_> {
             Some(early) => (early.captured, early.scripted),
             None => (self.capture(&step.content, inspection), Ok(())),
         };
-        // Expected values may use captured ones. Checks run even if a capture failed.
+        // Expected values may use captured values. Checks run even if a capture failed.
         let asked = ongoing.asked.take();
         let hooked = self.hooked(
             step,
@@ -156,8 +156,8 @@ impl User<'_> {
         }
     }
 
-    /// Evaluates captures, and then calls the functions that receive the response. `None` if the
-    /// response cannot be read.
+    /// Evaluates captures, and then calls the script functions that receive the response. `None` if
+    /// the response cannot be read.
     pub(super) async fn answer_script(
         &mut self,
         ongoing: &mut Ongoing<'_>,
@@ -246,7 +246,7 @@ impl User<'_> {
     }
 }
 
-/// Results of a response from before its checks.
+/// Results of evaluating a response before its checks.
 pub(super) struct EarlyResults {
     captured: Result<(), CaptureFailed>,
     /// Whether the script's functions ended the iteration.
@@ -263,7 +263,7 @@ pub(super) struct StepResponse<'a> {
     pub answer: &'a Response,
 }
 
-/// Reports a response to the front end, and whether it is the last and complete one.
+/// Reports a response to the front end, and whether it is the last response and complete.
 pub(super) fn report_response(
     recorder: &mut measure::Recorder,
     worker: &worker::Worker,

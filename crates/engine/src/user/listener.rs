@@ -1,4 +1,4 @@
-//! Opens the connection of a listener, with the steps of a virtual user.
+//! Opening of a listener's connection with the steps of a virtual user.
 
 use worker::client::websocket::WebSocket;
 

@@ -1,4 +1,4 @@
-//! What a step that sends or awaits messages measured, and its record.
+//! Measurements of a step that sends or awaits messages, and their recording.
 
 use measure::{Sample, Status, sample::RequestOutcome};
 use worker::{
@@ -10,7 +10,7 @@ use worker::{
 use super::{User, operation::Operation};
 use crate::publications::PublicationOutcome;
 
-/// What a step on a connection measured.
+/// The measurements of a step on a connection.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     pub first_write_ns: Option<u64>,
@@ -18,18 +18,19 @@ pub(super) struct Messages {
     pub done_ns: u64,
     pub bytes_out: u64,
     pub bytes_in: u64,
-    /// Close code if the server closed the connection, or HTTP status if it refused a request.
+    /// Close code if the server closed the connection, or HTTP status if the server refused a
+    /// request.
     pub status: Option<Status>,
     /// The reason in the server's close frame.
     pub close_reason: String,
-    /// What was sent, for the trace.
+    /// Sent message, for the trace.
     pub sent: Option<String>,
-    /// The beginning of the last message, whether a step waited for it or not.
+    /// Beginning of the last message, even if no step waited for it.
     pub last: Vec<u8>,
 }
 
 impl Messages {
-    /// Returns what became of the message that the step published. `None` if nothing was sent.
+    /// Returns the result of publishing the step's message. `None` if nothing was sent.
     pub fn outcome(&self, ended: RequestOutcome) -> Option<PublicationOutcome> {
         let is_sent = self.bytes_out > 0 || ended == RequestOutcome::Ok;
         if is_sent {
@@ -91,7 +92,7 @@ impl User<'_> {
         }
     }
 
-    /// Returns the close code and the server's reason, for the description of a failure.
+    /// Returns the close code and the server's reason, to describe a failure.
     fn close_text(&self, status: Option<Status>, reason: &str) -> String {
         let Some(status) = status else {
             return String::new();
@@ -115,7 +116,7 @@ impl Messages {
         lines.join("\n")
     }
 
-    /// Keeps the beginning of a message.
+    /// Stores the beginning of a message.
     pub fn keep(&mut self, bytes: &[u8]) {
         self.last.clear();
         self.last

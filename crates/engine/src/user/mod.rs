@@ -1,5 +1,5 @@
-//! A virtual user: variables, connections, and a position in a list of operations. Each user is a
-//! small future.
+//! A virtual user: its variables, its connections, and its position in a list of operations. Each
+//! user is a small future.
 
 mod abort;
 mod awaited_events;
@@ -60,7 +60,7 @@ use worker::{
     step_trace::StepTrace,
 };
 
-/// Start of an iteration.
+/// The start of an iteration.
 #[derive(Debug, Clone, Copy)]
 pub struct IterationStart {
     /// Number of the arrival, or of the iteration in a closed model.
@@ -69,13 +69,13 @@ pub struct IterationStart {
     pub intended: Intended,
     /// Index of the scenario.
     pub scenario: usize,
-    /// Seed of the iteration's random numbers.
+    /// Seed for the iteration's random numbers.
     pub seed: u64,
     /// Whether the iteration counts in the ledger of arrivals.
     pub counts_arrival: bool,
 }
 
-/// Environment shared by all virtual users of a worker.
+/// The environment that all virtual users of a worker share.
 pub struct Env {
     /// The worker that runs the users.
     pub worker: Rc<Worker>,
@@ -87,24 +87,24 @@ pub struct Env {
     pub hook: WorkerHook,
     /// The worker's instance of the script. `None` if the plan has no script.
     pub script: Option<Rc<dyn ScriptHost>>,
-    /// The worker's publishers. `None` if no listeners receive what steps publish.
+    /// The worker's publishers. `None` without listeners.
     pub publishers: Option<Rc<Publishers>>,
 }
 
-/// The connections and waits of a user, which are kept between iterations in a closed model. The
-/// user's data is a [`User`], which can be cloned.
+/// The connections and waits of a user, which a closed model keeps between iterations. The user's
+/// data is a separate [`User`], which can be cloned.
 #[derive(Debug)]
 pub struct UserIo {
-    /// Connections of the user, which parallel branches share.
+    /// Connections of the user. Parallel branches share them.
     pub pool: Rc<ConnectionPool>,
-    /// Time limit of the user's waits, which also aborts them when the run ends.
+    /// Time limit of the user's waits. The end of the run aborts it.
     pub limit: Rc<Limit>,
     /// WebSocket connections and the Socket.IO session of the iteration.
     sockets: OpenSockets,
 }
 
 impl UserIo {
-    /// Creates the connections and waits of a user with this limit.
+    /// Creates the connections and waits of a user, with this limit.
     pub(crate) fn with_limit(limit: Rc<Limit>) -> UserIo {
         UserIo {
             limit,
@@ -220,7 +220,7 @@ pub async fn run(env: &Env, io: &UserIo, start: IterationStart) -> RequestOutcom
             };
             if let Some(reason) = reason {
                 recorder.frontend(now, &Event::UserFailed { reason, step });
-                // A failed capture follows a response, so nothing is wrong with the request.
+                // A failed capture comes after a response, so the request itself succeeded.
                 let is_capture = matches!(reason, Reason::Capture);
                 let is_news = program.tells_errors && step.is_some() && !is_capture;
                 reported = is_news.then(|| reason.to_kept());
@@ -249,7 +249,7 @@ struct IterationTiming {
 
 /// Records an iteration or group under its label.
 fn count(recorder: &mut Recorder, now: u64, timing: IterationTiming, ended: RequestOutcome) {
-    // After a network fault, the iteration counts as slower than all completed ones.
+    // After a network fault, the iteration counts as slower than all completed iterations.
     let IterationTiming {
         label,
         pauses,
@@ -262,8 +262,8 @@ fn count(recorder: &mut Recorder, now: u64, timing: IterationTiming, ended: Requ
     }
 }
 
-/// Runs the first scenario once, unrecorded. Returns the user's variables, or the reason for a
-/// failure.
+/// Runs the first scenario once, without recording. Returns the user's variables, or the reason for
+/// a failure.
 pub async fn once(env: &Env, io: &UserIo) -> Result<Map<String, Value>, String> {
     let start = IterationStart {
         number: 0,
@@ -330,7 +330,7 @@ impl<'a> User<'a> {
                 Op::SocketIo(index) => self.socketio(*index).await?,
                 Op::Fork(fork) => {
                     at = fork.after;
-                    // The future is boxed, because it cannot contain itself.
+                    // Box the future, because it cannot contain itself.
                     Box::pin(self.fork(ops, fork)).await?;
                 }
                 Op::Think(time, jitter) => self.think(time, *jitter).await?,
@@ -385,7 +385,7 @@ impl<'a> User<'a> {
         if self.io.limit.is_aborted() {
             return Err(IterationAbort::Fault(Fault::Unfinished, None));
         }
-        // The scenario does not pause here, so messages that arrive now are kept for the next step.
+        // The scenario does not pause here, so keep messages that arrive now for the next step.
         self.io.sockets.is_reading.set(false);
         if !tokio::task::coop::has_budget_remaining() {
             tokio::task::yield_now().await;
@@ -437,7 +437,7 @@ impl<'a> User<'a> {
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, ns);
         let slept = self.worker.sleep_until(self.due.ns(), &self.io.limit).await;
-        // Lateness after a pause belongs to the next request.
+        // Lateness after a pause counts for the next request.
         self.paused_ns += match slept {
             Ok(()) => ns,
             Err(_) => self.worker.clock.now().saturating_sub(now).min(ns),
@@ -454,7 +454,7 @@ impl<'a> User<'a> {
         };
         let is_decided = self.decides(enter.while_true.as_ref()).is_some();
         if is_decided {
-            // The function decides after each round.
+            // The function decides after each round, so remove the limit.
             range.end = None;
         }
         let elements = match enter.over.as_ref().filter(|_| !is_decided) {
@@ -470,7 +470,7 @@ impl<'a> User<'a> {
             },
         };
         if let Some(elements) = &elements {
-            // The loop visits the whole list. A range only sets the start.
+            // The loop visits the whole list. A range only sets its start.
             range.end = Some(elements.len() as i64);
         }
         let round = Round {
@@ -517,7 +517,7 @@ impl<'a> User<'a> {
 }
 
 /// Returns the duration of a templated think time, as Artillery interprets it. Numbers are seconds,
-/// and other text is parsed like the `ms` package does.
+/// and other text is parsed like in the `ms` package.
 fn think_ns(value: Option<&Value>) -> Option<f64> {
     let ns = match value? {
         Value::Number(n) => n.as_f64()? * units::SECOND as f64,

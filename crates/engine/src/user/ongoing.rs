@@ -1,4 +1,4 @@
-//! A request in flight and its context.
+//! A request in flight with its context.
 
 use crate::program::{RequestChange, RequestStep};
 use worker::client::{Built, Exchange};
@@ -8,7 +8,7 @@ pub(super) struct Ongoing<'s> {
     /// Changes that a script made to the request.
     pub(super) change: Option<Box<RequestChange>>,
     pub(super) exchange: Exchange,
-    /// The original request, kept if it may be needed later.
+    /// Original request, if it may be needed later.
     pub(super) asked: Option<Built>,
     pub(super) called: Option<String>,
     pub(super) unexpected: Option<String>,

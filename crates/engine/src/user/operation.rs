@@ -1,5 +1,5 @@
-//! An operation of a user: an action with an intended start, an end and an outcome. Requests, and
-//! steps on WebSocket connections and in Socket.IO sessions, are operations.
+//! Operations of a user: actions with an intended start, an end and an outcome. Requests, WebSocket
+//! steps and Socket.IO steps are operations.
 
 use measure::{Fault, LabelId, Sample, interval::FailureDetail, sample::Intended};
 
@@ -10,13 +10,13 @@ use super::{IterationAbort, User};
 pub(super) struct Operation {
     pub label: LabelId,
     pub intended: Intended,
-    /// When the worker took it up, in nanoseconds from the start of the run.
+    /// When the worker picked up the operation, in nanoseconds from the start of the run.
     pub started_ns: u64,
 }
 
 impl User<'_> {
-    /// Begins the operation that is due. It counts as in flight from now on. Fails if the run may
-    /// send nothing more.
+    /// Starts the operation that is due. It counts as in flight from now on. Fails if the run may
+    /// not send any more.
     pub(super) fn begin(&self, label: LabelId) -> Result<Operation, IterationAbort> {
         let worker = self.worker;
         let intended = self.due;
@@ -36,7 +36,7 @@ impl User<'_> {
         })
     }
 
-    /// Ends an operation. The next one is due at the same moment.
+    /// Ends an operation. The next operation is due at the same time.
     pub(super) fn end(&mut self, operation: Operation, done_ns: u64) {
         self.io.limit.disarm();
         self.worker
@@ -44,7 +44,7 @@ impl User<'_> {
         self.due = Intended::after_previous(done_ns, 0);
     }
 
-    /// Records the details of a failed operation if it is the first of its kind.
+    /// Records the details of a failed operation if it is the first failure of its kind.
     pub(super) fn record_first(&self, sample: &Sample, detail: impl FnOnce() -> FailureDetail) {
         let recorder = &self.worker.recorder;
         let is_first = recorder.borrow().is_first(sample.label, sample.ended);
@@ -54,7 +54,7 @@ impl User<'_> {
         }
     }
 
-    /// Limits a step, by default to the time that requests have.
+    /// Sets the time limit of a step. The default is the time limit of requests.
     pub(super) fn limit(&self, operation: Operation, limit_ns: Option<u64>) {
         let limit_ns = limit_ns.or(self.program.http.timeouts.total_ns);
         let deadline = limit_ns.map_or(worker::deadlines::NEVER, |ns| {

@@ -1,4 +1,4 @@
-//! Publications of a user: stamps messages before they are sent, and notes what became of them.
+//! Publications of a user: stamps messages before they are sent, and records the results.
 
 use measure::sample::RequestOutcome;
 use plan::listen::{INTENDED, MESSAGE, SENDER};
@@ -9,8 +9,8 @@ use crate::publications::{MessageStamp, PublicationOutcome};
 use worker::client::Exchange;
 
 impl User<'_> {
-    /// Sets the variables that identify the message of an operation. `None` if the step does not
-    /// publish, or if there are no listeners.
+    /// Sets the variables that identify the message of an operation. Returns `None` if the step
+    /// does not publish, or without listeners.
     pub(super) fn stamp(&mut self, publishes: bool, operation: Operation) -> Option<MessageStamp> {
         if !publishes {
             return None;
@@ -27,7 +27,7 @@ impl User<'_> {
         stamp
     }
 
-    /// Notes what became of a stamped message. `outcome` is `None` if nothing was sent.
+    /// Records the result of publishing a stamped message. `outcome` is `None` if nothing was sent.
     pub(super) fn note_publication(
         &self,
         stamp: MessageStamp,
@@ -41,7 +41,7 @@ impl User<'_> {
     }
 }
 
-/// Returns what became of the message in a request. `None` if nothing was sent.
+/// Returns the result of publishing the message in a request. `None` if nothing was sent.
 pub(super) fn outcome_of_request(
     exchange: &Exchange,
     ended: RequestOutcome,

@@ -1,5 +1,4 @@
-//! Runs a request step: builds and sends the request, evaluates the response, and records one
-//! sample.
+//! A request step: builds and sends the request, evaluates the response, and records one sample.
 
 use std::borrow::Cow;
 
@@ -100,8 +99,8 @@ impl User<'_> {
         result
     }
 
-    /// Returns why the step is skipped because of its probability or condition. `None` if the step
-    /// runs. Fails if the condition cannot be evaluated.
+    /// Returns why the step's probability or condition skips it. `None` if the step runs. Fails if
+    /// the condition cannot be evaluated.
     fn goes_ahead(&mut self, step: &RequestStep) -> Result<Option<&'static str>, IterationAbort> {
         let chance = step.spec.probability;
         if chance.is_some_and(|percent| self.rng.unit() * 100.0 >= percent) {
@@ -155,7 +154,7 @@ impl User<'_> {
             ongoing.asked = Some(request.clone().into_owned());
         }
         self.set_cookies_of_step(step, &request, ongoing.change.as_deref())?;
-        // The futures are boxed, because they would enlarge every user.
+        // Box the futures, because they would enlarge every user.
         let sent = match (&step.spec.websocket, &step.spec.socketio) {
             (None, None) => self.send(&request, drawn_from, ongoing).await,
             (Some(connect), _) => {
@@ -232,7 +231,7 @@ impl User<'_> {
         }
     }
 
-    /// Returns the user as the client's caller.
+    /// Returns an adapter through which the client calls back to the user.
     pub(super) fn caller<'c>(
         &'c mut self,
         step: &'c RequestStep,
@@ -290,8 +289,8 @@ impl User<'_> {
         }
     }
 
-    /// Hides the user's secrets in a string, because the record writer does not have the captured
-    /// values.
+    /// Hides the user's secrets in a string. The record writer cannot do this, because it does not
+    /// have the captured values.
     pub(super) fn hidden(&self, text: String) -> String {
         let hide = |text: String, secret: &String| text.replace(secret.as_str(), "‹redacted›");
         self.secrets().iter().fold(text, hide)

@@ -1,8 +1,8 @@
 //! Functions of the test's author that virtual users call: as steps, around requests, and as
 //! conditions.
 //!
-//! A function may change variables and requests, and it may wait. A call that ends at once costs no
-//! allocation here. For one that waits, only its virtual user sleeps.
+//! A function may change variables and requests, and may wait. A call that ends immediately needs
+//! no allocation here. While a function waits, only its virtual user sleeps.
 
 use std::{
     rc::Rc,
@@ -24,17 +24,18 @@ use worker::{
     client::{Built, HttpClientConfig, Moments},
 };
 
-/// How long a waiting function may do nothing, if the plan has no time limit for responses.
+/// Maximum time that a waiting function may be idle, in nanoseconds, if the plan has no time limit
+/// for responses.
 const PATIENCE_NS: u64 = 10 * SECOND;
 
-/// Creates the script's instances. Each worker has its own.
+/// Creates the instances of the script. Each worker has its own instance.
 pub trait Scripts: Send + Sync {
-    /// Loads the script for a worker. `settings` are those of the worker's client, for requests that
-    /// functions send.
+    /// Loads the script for a worker. `settings` are those of the worker's client, for requests
+    /// that functions send.
     ///
     /// # Errors
     ///
-    /// Says on one line why the script cannot be loaded.
+    /// Returns the reason on one line if the script cannot be loaded.
     fn load(
         &self,
         worker: &Rc<Worker>,
@@ -42,13 +43,13 @@ pub trait Scripts: Send + Sync {
     ) -> Result<Rc<dyn ScriptHost>, String>;
 }
 
-/// An instance of the script.
+/// A worker's instance of the script.
 pub trait ScriptHost {
-    /// Creates the script's data of a virtual user who runs this scenario.
+    /// Creates the script's data for a virtual user who runs this scenario.
     fn user(&self, scenario: &str) -> Rc<dyn ScriptUser>;
-    /// Whether the script has this function.
+    /// Returns whether the script defines this function.
     fn has(&self, function: &str) -> bool;
-    /// Calls functions in turn until one fails.
+    /// Calls functions in order, until one fails.
     fn call(
         &self,
         user: &Rc<dyn ScriptUser>,
@@ -57,13 +58,13 @@ pub trait ScriptHost {
     ) -> Called;
 }
 
-/// The script's data of a virtual user, which it keeps between calls.
+/// The script's data for one virtual user, which the script keeps between calls.
 pub trait ScriptUser: std::any::Any {
     /// Returns `self` as `Any`, for downcasting.
     fn as_any(&self) -> &dyn std::any::Any;
 
-    /// Calls a function that the script added for templates, and returns its result as text.
-    /// `None` if there is no such function. An argument that is not a whole number is `None`.
+    /// Calls a function that the script added for templates, and returns its result as text. `None`
+    /// if there is no such function. An argument that is not a whole number is `None`.
     ///
     /// # Errors
     ///
@@ -76,67 +77,67 @@ pub trait ScriptUser: std::any::Any {
     ) -> Result<Option<String>, String>;
 }
 
-/// Functions to call, with what they receive.
+/// The functions to call, and their context.
 pub enum ScriptCall<'c, 'i> {
     /// A step of a scenario.
     Step(&'c Call),
-    /// Decides whether a request is sent.
+    /// The condition of a request.
     Condition(&'c Call),
-    /// Decides whether a loop goes on.
+    /// The condition of a loop, called after each round.
     While(&'c Call),
-    /// Called before a request is built, and may change it.
+    /// Functions called before a request is built. They may change the request.
     Before {
         /// The step that sends the request.
         step: &'c RequestStep,
         /// Base URL of the plan.
         base: &'c str,
     },
-    /// Called with a response.
+    /// Functions called with a response.
     After {
         /// The step that sent the request.
         step: &'c RequestStep,
-        /// The request as sent. `None` if it could not be kept.
+        /// The request as sent. `None` if it was not kept.
         sent: Option<&'c Built>,
         /// The response.
         response: &'c mut Inspection<'i>,
         /// Times of the request.
         moments: &'c Moments,
     },
-    /// Called when a request has no usable response.
+    /// Functions called when a request has no usable response.
     Failed {
-        /// The functions.
+        /// Functions to call.
         calls: &'c [Call],
-        /// The error.
+        /// Error of the request.
         error: Reason<'c>,
     },
 }
 
-/// State of a call after its start.
+/// State of a call after it was started.
 pub enum Called {
     /// All functions have ended.
     Done(Result<Returned, ScriptError>),
-    /// A function waits.
+    /// A function is waiting.
     Waiting(Box<dyn WaitingCall>),
 }
 
-/// What functions returned.
+/// The results of functions.
 #[derive(Default)]
 pub struct Returned {
-    /// Changes to make to the request. `None` if there are none.
+    /// Changes to the request. `None` if there are none.
     pub change: Option<Box<RequestChange>>,
     /// Result of a condition.
     pub is_true: bool,
 }
 
-/// A call whose function waits.
+/// A call whose function is waiting.
 pub trait WaitingCall {
-    /// Returns ready when all functions have ended.
+    /// Returns `Ready` when all functions have ended.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()>;
-    /// Whether something is under way that can end the wait, such as a timer of this user.
+    /// Returns whether anything pending can end the wait, such as a timer of this user.
     fn has_reason_to_wait(&self) -> bool;
-    /// Describes the waiting function: its name and position.
+    /// Returns the name and position of the waiting function.
     fn describe(&self) -> String;
-    /// Takes over the variables and the result.
+    /// Copies the variables back, and returns the result.
     ///
     /// # Errors
     ///
@@ -173,8 +174,8 @@ impl User<'_> {
         }
     }
 
-    /// Returns the function that decides about a loop. `None` if the script has no such function:
-    /// the loop's count then decides.
+    /// Returns the function that decides about a loop. `None` if the script does not define it, so
+    /// that the loop's count decides.
     pub(super) fn decides<'c>(&self, call: Option<&'c Call>) -> Option<&'c Call> {
         call.filter(|call| {
             let host = self.script.as_ref();
@@ -182,7 +183,7 @@ impl User<'_> {
         })
     }
 
-    /// Lets a function decide. `None` if the script has no such function.
+    /// Calls a function that decides a condition. `None` if the script does not define it.
     pub(super) fn decide(&mut self, call: &Call) -> Option<Result<bool, IterationAbort>> {
         match self.start_script(ScriptCall::Condition(call))? {
             Called::Done(Err(ScriptError::Missing(_))) | Called::Waiting(_) => None,
@@ -190,8 +191,8 @@ impl User<'_> {
         }
     }
 
-    /// Waits for functions that have started. The next request is due later by their time, because
-    /// the server did not cause it.
+    /// Waits for functions that have started. Their duration delays the next request's due time,
+    /// because the server did not cause it.
     pub(super) async fn script_result(
         &mut self,
         called: Called,
@@ -199,7 +200,7 @@ impl User<'_> {
     ) -> Result<Returned, IterationAbort> {
         let outcome = match called {
             Called::Done(outcome) => outcome,
-            // Only a function that waits needs a future of its own.
+            // Only a function that waits needs its own future.
             Called::Waiting(waiting) => Box::pin(self.wait_for_script(waiting)).await?,
         };
         let took_ns = self.worker.clock.now().saturating_sub(began_ns);
@@ -207,7 +208,7 @@ impl User<'_> {
         self.scripted(outcome)
     }
 
-    /// Calls functions about an error that ends the iteration. The iteration ends with this error,
+    /// Calls functions with an error that ends the iteration. The iteration ends with this error,
     /// even if a function fails.
     pub(super) async fn tell_script(
         &mut self,
@@ -225,7 +226,7 @@ impl User<'_> {
         result
     }
 
-    /// Starts functions. `None` if the run has no script.
+    /// Starts functions. Returns `None` if the run has no script.
     fn start_script(&mut self, call: ScriptCall<'_, '_>) -> Option<Called> {
         let host = self.script.as_ref()?;
         let scenario = &self.program.scenarios[self.scenario].name;
@@ -234,7 +235,7 @@ impl User<'_> {
         Some(host.call(&user, call, &mut self.vars))
     }
 
-    /// Waits for functions.
+    /// Waits for functions to end.
     async fn wait_for_script(
         &mut self,
         mut waiting: Box<dyn WaitingCall>,
@@ -290,8 +291,8 @@ impl User<'_> {
         }
     }
 
-    /// Evaluates captures and starts the functions that receive the response. `None` if the response
-    /// cannot be read.
+    /// Evaluates captures and starts the functions that receive the response. `None` if the
+    /// response cannot be read.
     pub(super) fn start_after_response(
         &mut self,
         ongoing: &mut Ongoing<'_>,

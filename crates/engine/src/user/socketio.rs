@@ -1,4 +1,4 @@
-//! Runs steps in a Socket.IO session: opens it, emits and awaits events, and records each step as an
+//! Steps in a Socket.IO session: open it, emit and await events, and record each step as an
 //! operation.
 
 use codec::socketio::{Packet, PacketKind};
@@ -112,8 +112,7 @@ impl User<'_> {
         }
     }
 
-    /// Runs a step in the session. The futures are boxed one by one, because they would enlarge
-    /// every user.
+    /// Runs a step in the session. Each future is boxed, because it would enlarge every user.
     pub(super) async fn socketio(&mut self, index: usize) -> Result<(), IterationAbort> {
         let step = &self.program.session_steps[index];
         match &step.spec.action {
@@ -137,7 +136,7 @@ impl User<'_> {
         }
     }
 
-    /// Runs a step that is timed.
+    /// Runs a timed step.
     async fn in_session(
         &mut self,
         step: &SessionStep,
@@ -168,7 +167,7 @@ impl User<'_> {
                         emitted.await
                     }
                     SessionAction::Expect(expect) => {
-                        // From the first moment, the wait is for the server.
+                        // The step waits for the server from its start.
                         messages.first_write_ns = Some(operation.started_ns);
                         let awaited =
                             self.await_event(step, expect, &mut session, &mut messages, operation);
@@ -223,7 +222,8 @@ impl User<'_> {
             ..Packet::new(PacketKind::Event, &namespace, &json)
         };
         self.report(Event::Emit);
-        // If the event cannot be sent, the time until then belongs to the server.
+        // If the session has ended and the event cannot be sent, the time until then counts as
+        // service time.
         messages.first_write_ns = Some(self.worker.clock.now()).filter(|_| !session.has_ended());
         let io = self.io;
         let sent = session.emit(packet, &io.limit).await?;
@@ -295,7 +295,7 @@ impl User<'_> {
         let result = upgraded.map_err(StepFault::from).map(|done_ns| {
             messages.done_ns = done_ns;
         });
-        // As with other clients, a session that cannot move stays on polling.
+        // As in other clients, a session that cannot be upgraded continues with polling.
         match self.finish_step(step, operation, messages, result) {
             Err(IterationAbort::WebSocket(Fault::Unfinished)) => {
                 Err(IterationAbort::Fault(Fault::Unfinished, None))
@@ -347,7 +347,7 @@ impl User<'_> {
         }
     }
 
-    /// Returns the value as JSON. Empty without a value.
+    /// Returns the value as JSON. Empty if there is no value.
     fn json(&mut self, template: Option<&Template>) -> String {
         let value = template.and_then(|it| it.eval(&self.vars, &mut self.rng));
         value.map_or_else(String::new, |value| value.to_string())

@@ -1,5 +1,5 @@
-//! Step trace for `--once`. Captures and checks are evaluated again on a clone with the same RNG
-//! state, so tracing cannot change the result.
+//! Step trace for `--once`. Captures and checks are evaluated again on a clone with the same random
+//! state, so that tracing cannot change the result.
 
 use measure::{Failure, sample::RequestOutcome};
 use plan::{
@@ -19,7 +19,7 @@ const EXCERPT: usize = 2048;
 const HIDDEN: &str = "‹redacted›";
 
 impl User<'_> {
-    /// Traces an evaluated request. `self` is the user before the evaluation.
+    /// Traces a request after its evaluation. `self` is the user before the evaluation.
     pub(super) fn record(
         &mut self,
         ongoing: &Ongoing<'_>,
@@ -91,8 +91,8 @@ impl User<'_> {
             .emit(OutputLine::Step(StepTrace::LeftOut(what, reason)));
     }
 
-    /// Returns the results of captures and checks for a user whose state is from before the
-    /// evaluation.
+    /// Evaluates captures and checks for a user in the state before the evaluation, and returns the
+    /// results.
     pub(super) fn findings(
         &mut self,
         step: &RequestStep,

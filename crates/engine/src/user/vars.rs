@@ -12,24 +12,24 @@ use serde_json::{Map, Value};
 use super::script::ScriptUser;
 use crate::program::Program;
 
-/// Variables of one virtual user.
+/// The variables of one virtual user.
 #[derive(Clone)]
 pub struct Vars<'a> {
     own: NamedValues,
     constants: &'a Map<String, Value>,
-    /// Names of variables that changed since a script last saw them. `None` without a script.
+    /// Names of variables that changed since the last call of a script. `None` without a script.
     changed: Option<Vec<String>>,
-    /// The script's data of the user, whose functions templates call. `None` before the first call
+    /// The script's data for the user. Templates call its functions. `None` before the first call
     /// of the script.
     pub(super) script: Option<Rc<dyn ScriptUser>>,
-    /// Why a function that a template called failed, kept until it is taken.
+    /// Error of a function that a template called, until [`Vars::take_thrown`] returns it.
     thrown: RefCell<Option<String>>,
-    /// Why an expression could not be evaluated, kept until it is taken.
+    /// Why an expression could not be evaluated, until [`Vars::take_gave_up`] returns it.
     gave_up: RefCell<Option<String>>,
 }
 
-/// Values by name, in order of creation. The search is linear, because users have few variables and
-/// hashing is slower.
+/// Values by name, in order of creation. Lookups search linearly, because users have few variables
+/// and hashing is slower.
 #[derive(Debug, Clone, Default)]
 struct NamedValues(Vec<(String, Value)>);
 
@@ -85,8 +85,8 @@ impl Scope for Vars<'_> {
 }
 
 impl<'a> Vars<'a> {
-    /// Creates the initial variables of an arrival. Table rows and chosen values depend only on
-    /// (seed, number).
+    /// Creates the initial variables of an arrival. Table rows and randomly chosen values depend
+    /// only on (seed, number).
     pub fn new(program: &'a Program, seed: u64, number: u64) -> Vars<'a> {
         let mut own = NamedValues::default();
         for (index, payload) in program.payloads.iter().enumerate() {
@@ -114,12 +114,12 @@ impl<'a> Vars<'a> {
         vars
     }
 
-    /// Returns and clears the reason why the last expression could not be evaluated.
+    /// Returns why the last expression could not be evaluated, and clears it.
     pub fn take_gave_up(&self) -> Option<String> {
         self.gave_up.take()
     }
 
-    /// Returns and clears the error of the last function that a template called.
+    /// Returns the error of the last function that a template called, and clears it.
     pub(super) fn take_thrown(&self) -> Option<String> {
         self.script.as_ref()?;
         self.thrown.take()
@@ -131,7 +131,7 @@ impl<'a> Vars<'a> {
         self.has_changed(name);
     }
 
-    /// Remembers from now on which variables change, for [`Vars::take_changed`].
+    /// Starts to track which variables change, for [`Vars::take_changed`].
     pub fn track_changes(&mut self) {
         self.changed = Some(Vec::new());
     }
@@ -144,7 +144,7 @@ impl<'a> Vars<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns the variables that [`Vars::take_changed`] would take.
+    /// Returns the variables that [`Vars::take_changed`] would return, without clearing them.
     #[must_use]
     pub fn changed(&self) -> &[String] {
         self.changed.as_deref().unwrap_or_default()
@@ -158,7 +158,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// Sets a variable that a script changed.
+    /// Sets a variable to the value that a script assigned.
     pub fn adopt(&mut self, name: &str, value: Value) {
         self.own.insert(name, value);
     }
@@ -168,8 +168,8 @@ impl<'a> Vars<'a> {
         self.own.remove(name);
     }
 
-    /// Returns all variables. Those named in `first` come first, even if unset, and others follow
-    /// in order of creation.
+    /// Returns all variables. Those in `first` come first, even if they are not set. The others
+    /// follow in order of creation.
     pub fn all<'v>(&'v self, first: &'v [&'v str]) -> Vec<(&'v str, Option<&'v Value>)> {
         let named = first.iter().copied();
         let constants = self.constants.keys().map(String::as_str);
@@ -183,7 +183,7 @@ impl<'a> Vars<'a> {
         all
     }
 
-    /// Whether the user has set this variable. False for a constant.
+    /// Returns whether the user has set this variable. Returns `false` for a constant.
     pub fn is_set(&self, name: &str) -> bool {
         self.own.get(name).is_some()
     }
@@ -201,7 +201,7 @@ impl<'a> Vars<'a> {
         self.has_changed(root);
     }
 
-    /// Returns the user's own variables (captured, drawn, or from tables), without constants.
+    /// Returns the user's own variables (captured, chosen, or from tables), without constants.
     pub fn own(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.own.0.iter().map(|(name, value)| (name, value))
     }
@@ -211,7 +211,7 @@ impl<'a> Vars<'a> {
         self.own.0.into_iter().collect()
     }
 
-    /// Adopts the changes that `other` made since it was copied as `begun`.
+    /// Merges the changes that `other` made since it was copied from `begun`.
     pub fn merge_fork(&mut self, begun: &Vars<'_>, other: Vars<'_>) {
         for (name, value) in other.own.0 {
             if begun.own.get(&name) != Some(&value) {
@@ -221,7 +221,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// Makes a variable undefined. Sets a constant, or a part of a variable, to empty text instead.
+    /// Makes a variable undefined. A constant, or a part of a variable, becomes empty text instead.
     pub fn unset(&mut self, path: &query::path::Path) {
         let root = path.root();
         if path.rest().next().is_some() || self.constants.contains_key(root) {

@@ -1,5 +1,5 @@
-//! Runs steps on WebSocket connections: opens them, sends and awaits messages, and records each
-//! step as an operation.
+//! WebSocket steps: open connections, send and await messages, and record each step as an
+//! operation.
 
 use std::{
     cell::{Cell, RefCell},
@@ -36,13 +36,14 @@ use worker::{
     step_trace::StepTrace,
 };
 
-/// Open WebSocket connections of an iteration, by name. The one that a step uses is taken out.
+/// The open WebSocket connections of an iteration, by name. A step takes out the connection that it
+/// uses.
 #[derive(Debug)]
 pub(super) struct OpenSockets {
     open: RefCell<Vec<(String, WebSocket)>>,
-    /// The Socket.IO session, unless a step uses it.
+    /// Socket.IO session. `None` while a step uses it.
     pub(super) session: RefCell<Option<Box<Session>>>,
-    /// Whether connections that no step uses are read.
+    /// Whether to read the connections that no step uses.
     pub(super) is_reading: Cell<bool>,
 }
 
@@ -63,11 +64,11 @@ impl OpenSockets {
         steps: Pin<&mut F>,
         cx: &mut Context<'_>,
     ) -> Poll<F::Output> {
-        // Messages that arrived during a pause are not for the step after it.
+        // Messages that arrived during a pause do not belong to the next step.
         self.read_idle(cx);
         let polled = steps.poll(cx);
         if polled.is_pending() {
-            // A step may just have returned its connection, which nothing watches yet.
+            // A step may have just returned its connection, which nothing is watching yet.
             self.read_idle(cx);
         }
         polled
@@ -100,14 +101,14 @@ impl OpenSockets {
         Some(open.swap_remove(at).1)
     }
 
-    /// Adds a connection, and closes an earlier one of the same name.
+    /// Adds a connection, and closes an earlier connection with the same name.
     fn put(&self, name: &str, socket: WebSocket) {
         if let Some(earlier) = self.take(name) {
             earlier.close_in_background();
         }
         let mut open = self.open.borrow_mut();
         if open.capacity() == 0 {
-            // Most users have one.
+            // Most users have one connection.
             open.reserve_exact(1);
         }
         open.push((name.to_owned(), socket));
@@ -155,8 +156,8 @@ impl User<'_> {
         }
     }
 
-    /// Runs a step on a connection. The futures are boxed one by one, because they would enlarge
-    /// every user, and most users of WebSocket listen most of the time.
+    /// Runs a step on a connection. Each future is boxed, because it would enlarge every user, and
+    /// most WebSocket users only listen.
     pub(super) async fn websocket(&mut self, index: usize) -> Result<(), IterationAbort> {
         let step = &self.program.messages[index];
         match step.spec.action {
@@ -218,7 +219,7 @@ impl User<'_> {
         result
     }
 
-    /// Sends the step's message, and waits for the expected one.
+    /// Sends the step's message, and waits for the expected messages.
     async fn exchange_messages(
         &mut self,
         step: &MessageStep,
@@ -243,7 +244,8 @@ impl User<'_> {
             let now = self.worker.clock.now();
             let event = Event::MessageSent;
             self.worker.recorder.borrow_mut().frontend(now, &event);
-            // If the message cannot be sent, the time until then belongs to the server.
+            // If the connection has ended and the message cannot be sent, the time until then
+            // counts as service time.
             messages.first_write_ns = Some(now).filter(|_| socket.ended().is_none());
             let sent = socket.send(&text, &io.limit).await?;
             messages.first_write_ns = Some(sent.first_write_ns);
@@ -253,7 +255,7 @@ impl User<'_> {
                 messages.sent = Some(text);
             }
         } else {
-            // From the first moment, the wait is for the server.
+            // The step waits for the server from its start.
             messages.first_write_ns = Some(self.worker.clock.now());
         }
         let Some(expected) = &step.expected else {
@@ -277,7 +279,7 @@ impl User<'_> {
         })
     }
 
-    /// Reads and counts messages for some time.
+    /// Reads and counts messages for a period, in nanoseconds.
     pub(super) async fn listen(&mut self, ns: u64) -> Result<(), IterationAbort> {
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, ns);
@@ -307,7 +309,7 @@ impl User<'_> {
     }
 }
 
-/// Result of waiting for messages.
+/// The result of waiting for messages.
 enum ExpectResult {
     Expected,
     CaptureFailed,

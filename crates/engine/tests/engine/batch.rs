@@ -57,7 +57,7 @@ struct Given {
     rate: Option<u64>,
 }
 
-/// Runs a batch against a server. Returns what was counted, and what the source received.
+/// Runs a batch against a server. Returns the counts, and what the source received.
 fn drive(to: &str, batch: &Batch, given: &Given) -> (RecordedRun, Vec<(u16, String)>) {
     drive_until(&StopHandle::default(), to, batch, given)
 }
@@ -210,13 +210,13 @@ fn pace_and_due_count_are_independent_of_server() {
     let counters = recorded.total(label::ALL).counters;
     assert_eq!(recorded.arrivals(), (200, 200, 0));
     assert_eq!((counters.issued, counters.ok), (200, 200));
-    // Each request due in the stall waits until its end.
+    // Each request that is due during the stall waits until its end.
     let response = recorded.total(2);
     let response = response
         .histogram(measure::TimeKind::Response, measure::OutcomeClass::Ok)
         .expect("answers");
     let slow = response.above(30 * MILLISECOND);
-    // 300 ms at 200 a second are 60 requests. The machine may pause at other times too.
+    // 300 ms at 200/s are 60 requests. The machine may also pause at other times.
     assert!((40..=140).contains(&slow), "{slow} waited");
     assert_eq!(recorded.total(3).counters.ok, 200, "each an iteration");
 }
@@ -284,7 +284,7 @@ fn waiting_requests_count_as_in_flight() {
 }
 
 /// The cause of a stop is recorded even if connections end before the worker's next tick. Each stop
-/// has another offset from a tick.
+/// has a different offset from a tick.
 #[test]
 fn stop_is_recorded_on_every_path() {
     for nth in [101, 203, 305, 407, 509] {

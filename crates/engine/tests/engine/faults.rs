@@ -24,7 +24,7 @@ fn faults(target: &str, change: impl Fn(&mut Plan)) -> Vec<(Fault, u64)> {
 
 #[test]
 fn refused() {
-    // Bound but not listening. Another test could listen on a port that is free.
+    // Bind the port without listening, because another test could listen on a free port.
     let held = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
     held.bind(&any_port.into()).expect("a free port");

@@ -1,4 +1,4 @@
-//! Complete scenarios: what is sent, captured and counted.
+//! Complete scenarios: what they send, capture and count.
 
 use worker::{
     step_trace::{RequestTrace, StepTrace},
@@ -256,8 +256,8 @@ fn shared_pool_limits_connections_without_lateness() {
         .total(label::ALL)
         .histogram(measure::TimeKind::Wait, measure::OutcomeClass::Ok)
         .and_then(measure::Histogram::max);
-    // Twenty requests of 20 ms each run in sequence but arrive within 200 ms. The last one waits
-    // about 200 ms.
+    // Twenty requests of 20 ms each run in sequence but arrive within 200 ms. The last request
+    // waits about 200 ms.
     assert!(wait.is_some_and(|ns| ns > 100 * MILLISECOND), "{wait:?}");
 }
 
@@ -384,7 +384,7 @@ fn run_does_not_wait_for_resolver() {
         ..EngineOptions::default()
     };
     let prepared = Prepared::new(&plan, options).expect("compiles");
-    // Without the limit this would hang.
+    // Without the limit, this would hang.
     prepared
         .run(Zero::in_ns(0), &mut RecordedRun::default())
         .expect("a run");

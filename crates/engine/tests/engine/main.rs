@@ -1,4 +1,4 @@
-//! Tests of the engine: compares its counts with those of the labs.
+//! Tests of the engine, which compare its counts with those of the embedded targets.
 
 #![allow(clippy::expect_used, reason = "helpers of tests may")]
 

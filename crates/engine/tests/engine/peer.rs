@@ -18,7 +18,8 @@ pub(crate) struct Seen {
     pub body: Vec<u8>,
 }
 
-/// A running server. Its threads end with their connections, and its listener with the process.
+/// A running server. Its threads end with their connections, and its listener ends with the
+/// process.
 pub(crate) struct Peer {
     pub address: SocketAddr,
     pub seen: Arc<Mutex<Vec<Seen>>>,

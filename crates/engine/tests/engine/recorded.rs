@@ -1,4 +1,4 @@
-//! Keeps the output of a run for tests.
+//! Stores the output of a run for tests.
 
 use engine::Sink;
 use measure::{Interval, Slot};

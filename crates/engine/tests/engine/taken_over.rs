@@ -5,7 +5,7 @@ use worker::{clock::Clock, takeover::ShardTakeover};
 
 use super::*;
 
-/// Takes over a share after the first interval.
+/// A sink that takes over a share after the first interval.
 struct TakesOver {
     recorded: RecordedRun,
     takeovers: ShardTakeover,
@@ -37,7 +37,7 @@ fn taken_over_arrivals_are_sent_by_all_workers() {
     let target = format!("http://{}", lab.address());
     let steps = vec![request(get("/sum?a=1&b=2"))];
     let test = plan(&target, rate(200, 4 * SECOND), steps);
-    // The gap between own arrivals is longer than the workers may sleep.
+    // The gap between the process's own arrivals is longer than the workers may sleep.
     let (own, lost) = (Share { index: 0, of: 50 }, Share { index: 3, of: 20 });
     let takeovers = ShardTakeover::default();
     let options = EngineOptions {

@@ -1,5 +1,4 @@
-//! A connection of the batch driver. Opens when needed, sends batches, and counts missing
-//! responses.
+//! A connection of the batch driver. Opens on demand, sends batches, and counts missing responses.
 
 use std::rc::Rc;
 
@@ -24,11 +23,12 @@ pub(super) struct Connection {
     pub free_at: u64,
     conn: Option<Box<Conn>>,
     batch: Batch,
-    /// Size of the last batch. While connecting, the next batch is assumed to have the same size.
+    /// Size of the last batch. The next batch is assumed to have this size while the connection
+    /// opens.
     expected: u32,
 }
 
-/// Number of timeouts without data after which a patient driver gives up.
+/// Number of timeouts without data after which a patient driver also fails.
 const SILENT: u32 = 4;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Connection {
         let mut moments = Moments::new(due.intended, due.started);
         let open = self.conn.take();
         let is_kept = open.is_some();
-        // The requests count as in flight from here on, including the wait for the source and the
+        // The requests count as in flight from now on, including the wait for the source and the
         // connection.
         let mut since = due.started;
         let connected = match open {
@@ -79,7 +79,7 @@ impl Connection {
         let mut conn = match connected {
             Ok(conn) => conn,
             Err(fault) => {
-                // The size of the batch is still unknown, so count it as one request.
+                // The size of the batch is not known yet, so count one request.
                 shared.ledger.begin(due.intended, since, since, 1, 1);
                 self.take(shared, 1);
                 self.expected = 1;
@@ -159,7 +159,7 @@ impl Connection {
     #[cold]
     fn wait_begins(&self, shared: &BatchState, since: u64) {
         if shared.driver.pace.is_some() {
-            // The next request of the connection is due, so it counts in the backlog.
+            // The next request of the connection is due, so count it in the backlog.
             shared.turns.borrow_mut()[self.number].busy = true;
         } else {
             let label = shared.driver.label;
@@ -225,10 +225,10 @@ impl Connection {
     }
 }
 
-/// An exchange that failed before all responses had arrived.
+/// An exchange that failed before all responses arrived.
 struct BrokenBatch<'r> {
     error: TransportError,
-    /// Number of responses that had not arrived completely.
+    /// Number of incomplete responses.
     left: u32,
     /// The response that was being read.
     reply: &'r Reply,

@@ -1,5 +1,5 @@
-//! Records samples of the batch driver, iterations if paced, and events for the front end's
-//! accumulator.
+//! Recording of the batch driver: samples, iterations if it is paced, and events for the front
+//! end's accumulator.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use worker::{
     client::transport::{ExchangeStage, TransportError},
 };
 
-/// Highest status code that is not a failure.
+/// Highest status code that does not count as a failure.
 const LAST_GOOD: u16 = 399;
 
 pub(super) struct BatchRecorder {
@@ -29,7 +29,7 @@ pub(super) struct Moments {
     pub intended: Intended,
     pub started: u64,
     pub since: u64,
-    /// Number of remaining responses that are planned arrivals, if paced.
+    /// Number of outstanding responses that belong to planned arrivals. 0 without a pace.
     pub arrivals: u32,
     pub first_write: Option<u64>,
     /// When the first byte of the current response was read.
@@ -52,7 +52,7 @@ impl Moments {
 }
 
 impl BatchRecorder {
-    /// Records that requests have started, and how many of them are planned arrivals. Their start
+    /// Records that requests have started, and how many of them are planned arrivals. The start
     /// must not precede the last sample.
     #[inline]
     pub(super) fn begin(

@@ -1,5 +1,5 @@
 //! The batch driver, which works like a raw HTTP benchmark. Each connection sends batches from a
-//! source and waits for all responses, at a pace or as fast as possible.
+//! source and waits for all responses, either at a pace or as fast as possible.
 
 mod connection;
 mod ledger;
@@ -29,31 +29,32 @@ use worker::{
     stop::Urgency,
 };
 
-/// Creates batches and receives responses. Each worker has one source.
+/// Creates batches of requests and receives their responses. Each worker has one source.
 pub trait BatchSource {
-    /// Fills in the next batch of a connection. `batch` still contains the previous one. Returns
-    /// `false` if no batches are left.
+    /// Fills in the next batch of a connection. `batch` still contains the previous batch. Returns
+    /// `false` if no batches remain.
     fn next(&mut self, connection: usize, batch: &mut Batch) -> bool;
 
     /// Returns how long a connection pauses before its next batch, in nanoseconds. `None` means
-    /// that the connection never pauses.
+    /// that connections never pause.
     fn pause_ns(&mut self, connection: usize) -> Option<u64> {
         let _ = connection;
         None
     }
 
-    /// Returns the address for a new connection. `None` means that the origin's name is looked up.
+    /// Returns the address for a new connection. `None` means that the driver looks up the origin's
+    /// name.
     fn address(&mut self) -> Option<SocketAddr> {
         None
     }
 
     /// Returns the parts of the next responses that the source needs. Called again after
-    /// [`BatchSource::answered`], which may change them.
+    /// [`BatchSource::answered`], which may change the answer.
     fn keep(&mut self) -> Keep {
         Keep::Body
     }
 
-    /// Receives a response if the batch needs any part of it. Returns `false` to stop all
+    /// Receives a response, if the batch needs any part of it. Returns `false` to stop all
     /// connections of this worker.
     fn answered(&mut self, connection: usize, reply: &Reply) -> bool {
         let _ = (connection, reply);
@@ -68,7 +69,7 @@ pub struct Batch {
     pub bytes: Vec<u8>,
     /// Number of expected responses.
     pub answers: u32,
-    /// Positions of HEAD requests in the batch, from 0.
+    /// Indexes of HEAD requests in the batch, from 0.
     pub heads: Vec<u32>,
     /// Parts of the responses that the source needs.
     pub keep: Keep,
@@ -86,11 +87,10 @@ pub struct BatchDriver {
     pub until_ns: u64,
     /// Label of the samples.
     pub label: LabelId,
-    /// Whether to accept a response after the timeout. Even then, the driver gives up after several
+    /// Whether to accept a response after the timeout. Even then, the driver fails after several
     /// timeouts without data.
     pub patient: bool,
-    /// Pace of the requests, and the label of their iterations. Every paced request is an
-    /// iteration.
+    /// Pace of the requests, and the label of their iterations. Each paced request is an iteration.
     pub pace: Option<(BatchPace, LabelId)>,
     /// Source of the batches.
     pub source: Rc<RefCell<dyn BatchSource>>,
@@ -145,12 +145,12 @@ struct BatchState {
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
     taken: u64,
-    /// Whether the connection is waiting for responses. Due requests then wait for the connection,
-    /// which is not lateness.
+    /// Whether the connection is waiting for responses. Requests that become due then wait for the
+    /// connection, which does not count as lateness.
     busy: bool,
 }
 
-/// First back-off after a failed connect. The back-off doubles each time.
+/// First back-off after a failed connect, in nanoseconds. It doubles each time.
 const BACK_OFF_NS: u64 = 10_000_000;
 const DOUBLED: u32 = 7;
 
@@ -253,7 +253,7 @@ impl BatchState {
         }
     }
 
-    /// Waits until a connection's next batch is due. Returns `None` if no batches are left.
+    /// Waits until a connection's next batch is due. Returns `None` if no batches remain.
     async fn due(&self, line: &mut Connection, limit: &Rc<Limit>) -> Option<Due> {
         let worker = &self.worker;
         if self.done.get() || limit.is_aborted() {
@@ -303,8 +303,8 @@ impl BatchState {
         })
     }
 
-    /// Whether the run was stopped before the intended start, so that the request was never
-    /// planned.
+    /// Returns whether the run was stopped before the intended start, so that the request does not
+    /// count as planned.
     fn is_behind_the_end(&self, intended_ns: u64) -> bool {
         let end = self.worker.recorder.borrow().arrivals_end_ns();
         end.is_some_and(|end| intended_ns >= end)

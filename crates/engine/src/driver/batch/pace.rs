@@ -1,35 +1,36 @@
 //! Due times of paced connections. Workers and connections take turns, so that all requests
-//! together follow a rate or schedule.
+//! together follow a rate or a schedule.
 
 use std::{cell::Cell, rc::Rc};
 
 use plan::{Rate, Schedule, Share};
 
-/// Pace of the connections of one worker.
+/// The pace of one worker's connections.
 #[derive(Debug, Clone)]
 pub struct BatchPace {
     /// Due times of the whole load.
     pub turns: Turns,
-    /// This worker's share of the turns, which does not depend on its number of connections.
+    /// This worker's share of the turns. It does not depend on the number of connections.
     pub share: Share,
     /// Number of this worker's connections.
     pub connections: u64,
 }
 
-/// Due times of all connections together, numbered as turns.
+/// Due times of all connections together. Each due time is a numbered turn.
 #[derive(Debug, Clone)]
 pub enum Turns {
     /// Evenly spaced at a rate.
     Even(Rate),
-    /// As drawn from a schedule.
+    /// Taken from a schedule.
     Drawn(Rc<Drawn>),
 }
 
-/// A schedule with a cache of its last count, because requested times mostly ascend.
+/// A schedule with a cache of its last count. The cache helps because requested times are mostly
+/// ascending.
 #[derive(Debug)]
 pub struct Drawn {
     schedule: Schedule,
-    /// A time and the number of turns before it.
+    /// A time, and the number of turns before it.
     counted: Cell<(u64, u64)>,
 }
 
@@ -74,7 +75,7 @@ impl Turns {
 
     fn before(&self, ns: u64) -> u128 {
         match self {
-            // Find the first turn at or after this time, with the same rounding as `at`.
+            // Find the first turn at or after this time, with the same rounding as in `at`.
             Turns::Even(Rate { count, per_ns }) => {
                 (u128::from(ns) * u128::from(*count)).div_ceil(u128::from((*per_ns).max(1)))
             }
@@ -84,7 +85,7 @@ impl Turns {
 }
 
 impl BatchPace {
-    /// Returns when the n-th request (from 0) of a connection is due.
+    /// Returns the due time of the n-th request (from 0) of a connection.
     #[must_use]
     pub fn intended(&self, connection: usize, n: u64) -> u64 {
         let own = u128::from(n) * u128::from(self.connections) + connection as u128;

@@ -1,4 +1,4 @@
-//! Deliveries of one listener, and their comparison with what was published.
+//! Deliveries to one listener, and their comparison with the publications.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use measure::sequence::{Arrival, Sequence};
 
 use crate::publications::{Publication, PublicationOutcome};
 
-/// What a listener received, by publisher.
+/// The messages that a listener received, by publisher.
 #[derive(Debug, Default)]
 pub(super) struct Deliveries {
     sequences: Vec<Sequence>,
@@ -14,36 +14,39 @@ pub(super) struct Deliveries {
     received: u64,
 }
 
-/// A received message, and how many unseen messages precede it.
+/// A received message, and the number of missing messages that precede it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Receipt {
     pub arrival: Arrival,
-    /// Messages with lower numbers that the listener has not received, and that are now missing.
+    /// Number of lower-numbered messages that the listener has not received, and that now count as
+    /// missing.
     pub skipped: u64,
 }
 
 /// The period in which a listener was connected, in nanoseconds of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Membership {
-    /// When the connection was ready.
+    /// When the connection became ready.
     pub from_ns: u64,
-    /// When it ended. `u64::MAX` if this side closed it after the load.
+    /// When the connection ended. `u64::MAX` if the client closed it after the load.
     pub until_ns: u64,
 }
 
-/// All publications of a run, prepared for comparisons with many listeners.
+/// All publications of a run, prepared for comparison with many listeners.
 #[derive(Debug)]
 pub(super) struct PublicationIndex {
-    /// In the order of their times.
+    /// Publications, ordered by time.
     all: Vec<Publication>,
-    /// Number of publications before each index that the server did not refuse, and their total.
+    /// Number of publications before each index that the server did not refuse, followed by their
+    /// total.
     published: Vec<u64>,
-    /// Number of messages of each publisher, if all were sent and have the numbers from 0 on.
+    /// Number of messages of each publisher. `None` unless all messages were sent and are numbered
+    /// from 0 without gaps.
     complete: Option<Vec<u64>>,
 }
 
 impl PublicationIndex {
-    /// Prepares publications, which must be in the order of their times.
+    /// Prepares publications, which must be ordered by time.
     pub fn new(all: Vec<Publication>) -> PublicationIndex {
         let mut published = vec![0];
         let mut counts: Vec<u64> = Vec::new();
@@ -70,17 +73,17 @@ impl PublicationIndex {
         }
     }
 
-    /// Returns all publications, in the order of their times.
+    /// Returns all publications, ordered by time.
     pub fn all(&self) -> &[Publication] {
         &self.all
     }
 
-    /// Number of publications that the server did not refuse.
+    /// Returns the number of publications that the server did not refuse.
     pub fn published(&self) -> u64 {
         self.published.last().copied().unwrap_or(0)
     }
 
-    /// Returns the range of publications during a membership.
+    /// Returns the index range of the publications during a membership.
     fn during(&self, membership: Option<Membership>) -> Range<usize> {
         membership.map_or(0..0, |member| {
             let before = |ns: u64| self.all.partition_point(|one| one.at_ns < ns);
@@ -88,25 +91,25 @@ impl PublicationIndex {
         })
     }
 
-    /// Number of deliveries that are due to a listener.
+    /// Returns the number of deliveries that a listener should receive.
     pub fn expected(&self, membership: Option<Membership>) -> u64 {
         let Range { start, end } = self.during(membership);
         self.published[end.max(start)] - self.published[start]
     }
 }
 
-/// Deliveries that were due to listeners, and what became of them.
+/// Number of deliveries that listeners should have received, and their results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DeliveryCounts {
-    /// Deliveries of messages that were published while the listener was connected, unless the
-    /// server refused the message.
+    /// Deliveries of messages that were published while the listener was connected, except for
+    /// messages that the server refused.
     pub expected: u64,
-    /// Those that arrived.
+    /// Expected deliveries that arrived.
     pub received: u64,
-    /// Those that did not arrive, of messages without a response.
+    /// Expected deliveries that did not arrive, of messages whose publication got no response.
     pub missing_of_unknown: u64,
-    /// Messages that arrived although they were not due: the server had refused them, or the
-    /// listener was not yet connected.
+    /// Messages that arrived unexpectedly: the server had refused them, or the listener was not
+    /// connected yet.
     pub not_due: u64,
     /// Messages that were published while the listener was not connected.
     pub absent: u64,
@@ -126,7 +129,7 @@ impl DeliveryCounts {
 }
 
 impl Deliveries {
-    /// Counts a received message. The number of publishers is bounded by the caller.
+    /// Counts a received message. The caller limits the number of publishers.
     #[inline]
     pub fn receive(&mut self, publisher: u32, message: u64) -> Receipt {
         let publisher = publisher as usize;
@@ -134,7 +137,7 @@ impl Deliveries {
             self.sequences.resize_with(publisher + 1, Sequence::default);
         }
         let sequence = &mut self.sequences[publisher];
-        // Before its first message, a listener may have missed messages that were not due.
+        // Messages that a listener missed before its first message may not have been expected.
         let next = match sequence.received() {
             0 => message,
             _ => sequence.next(),
@@ -147,7 +150,7 @@ impl Deliveries {
         }
     }
 
-    /// Whether the listener received exactly the messages with these numbers of messages.
+    /// Returns whether the listener received exactly `counts` messages of each publisher.
     fn has_exactly(&self, counts: &[u64]) -> bool {
         let complete = |publisher: usize| {
             let next = self.sequences.get(publisher).map_or(0, Sequence::next);
@@ -163,8 +166,9 @@ impl Deliveries {
         sequence.is_some_and(|sequence| sequence.contains(publication.message))
     }
 
-    /// Number of messages that [`Deliveries::contains`] wrongly takes as received, because there
-    /// were too many gaps to remember all. It may be higher, but never lower.
+    /// Returns the number of messages that [`Deliveries::contains`] wrongly reports as received,
+    /// because there were too many gaps to store all of them. The result may be too high, but never
+    /// too low.
     fn counted_in_excess(&self, due: &[Publication]) -> u64 {
         let inexact = self.sequences.iter().enumerate();
         let inexact = inexact.filter(|(_, sequence)| !sequence.is_exact());
@@ -179,8 +183,8 @@ impl Deliveries {
         excess.sum()
     }
 
-    /// Compares what a listener received with all publications. `membership` is `None` if it was
-    /// never connected.
+    /// Compares the messages that a listener received with all publications. `membership` is `None`
+    /// if the listener was never connected.
     pub fn count(
         &self,
         publications: &PublicationIndex,

@@ -1,4 +1,4 @@
-//! One listener: opens its connection, receives until it ends, and closes it.
+//! A listener: opens its connection, receives messages until it ends, and closes it.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,13 +19,14 @@ use worker::{
 };
 
 const NORMAL_CLOSURE: u16 = 1000;
-/// Maximum number of messages of a publisher. The server made up a higher number.
+/// Maximum number of messages per publisher. A higher number can only be an invention of the
+/// server.
 const MAX_MESSAGES: u64 = 1 << 32;
 
 /// State of a listener that outlives its connection.
 #[derive(Debug, Default)]
 pub(super) struct Member {
-    /// Ends all waits of the listener.
+    /// Limit that ends all waits of the listener.
     pub limit: Rc<Limit>,
     deliveries: RefCell<Deliveries>,
     membership: Cell<Option<Membership>>,
@@ -73,11 +74,11 @@ impl Member {
     }
 }
 
-/// Runs a listener. `start` is its number and its intended connect time.
+/// Runs a listener. `start` contains its number and its intended connect time.
 pub(super) async fn run(listeners: Rc<Listeners>, member: Rc<Member>, start: (u32, u64)) {
     let worker = &listeners.env.worker;
     let place = worker.watch(&member.limit);
-    // The future is boxed because it is large, and connecting is a small part of the time.
+    // Box the future, because it is large and is needed only while connecting.
     let opened = Box::pin(open(&listeners, &member, start)).await;
     if let Some(socket) = opened {
         let socket = listen(&listeners, &member, socket).await;
@@ -106,7 +107,7 @@ async fn open(
     user::open_listener(&listeners.env, &io, start).await
 }
 
-/// Receives until the connection or the listener ends. Returns the connection.
+/// Receives messages until the connection or the listener ends. Returns the connection.
 async fn listen(listeners: &Listeners, member: &Member, mut socket: WebSocket) -> WebSocket {
     let worker = &listeners.env.worker;
     add(&listeners.counts.opened, 1);

@@ -1,4 +1,4 @@
-//! The driver of listeners: opens WebSocket connections at a rate, and counts what they receive
+//! The driver of listeners: opens WebSocket connections at a rate, and counts the received messages
 //! until the load has ended.
 //!
 //! An idle listener is a task that waits for its connection to become readable. It has no buffer.
@@ -35,18 +35,18 @@ use worker::{
     stop::Urgency,
 };
 
-/// How often a worker reports its progress to stop rules.
+/// Time between two progress reports of a worker to the stop rules, in nanoseconds.
 const PROGRESS_NS: u64 = 250_000_000;
-/// How long a run that ends immediately waits for the lists of what was published.
+/// Maximum time that an aborted run waits for the lists of publications, in nanoseconds.
 const LATE_LISTS_NS: u64 = 500_000_000;
-/// How long the connections may take to close.
+/// Maximum time for closing the connections, in nanoseconds.
 const CLOSE_NS: u64 = 1_500_000_000;
 
-/// Runs this worker's share of the listeners.
+/// Runs a worker's share of the listeners.
 pub(crate) struct ListenDriver {
     pub program: Program,
     pub settings: HttpClientConfig,
-    /// What the scenarios publish. Nothing listens without it.
+    /// Publications of the scenarios. Without them, no listeners run.
     pub publications: Option<Arc<Publications>>,
 }
 
@@ -95,24 +95,24 @@ impl Driver for ListenDriver {
 struct Listeners {
     env: Env,
     listen: Listen,
-    /// Paths of a message to its intended time, its sender and its number.
+    /// Paths in a message to its intended time, its sender and its number.
     paths: [JsonPath; 3],
     push: LabelId,
     publications: Arc<Publications>,
     members: RefCell<Vec<Rc<Member>>>,
-    /// Number of tasks that have not ended.
+    /// Number of running listener tasks.
     alive: Cell<u64>,
-    /// Whether no more listeners connect.
+    /// Whether no more listeners may connect.
     is_ending: Cell<bool>,
     counts: ReceiptCounts,
     reported: Cell<([u64; 5], u64)>,
 }
 
-/// Counts of a worker's listeners, while they receive.
+/// Live counts of a worker's listeners.
 #[derive(Debug, Default)]
 struct ReceiptCounts {
     opened: Cell<u64>,
-    /// Connections that did not end by this side.
+    /// Connections that the client did not end.
     left: Cell<u64>,
     received: Cell<u64>,
     again: Cell<u64>,
@@ -120,7 +120,7 @@ struct ReceiptCounts {
     skipped: Cell<u64>,
     /// Messages without a complete stamp.
     unstamped: Cell<u64>,
-    /// Messages of another run.
+    /// Messages from another run.
     foreign: Cell<u64>,
 }
 
@@ -171,7 +171,7 @@ impl Listeners {
         }
     }
 
-    /// Waits for publishers that must end immediately, for a limited time.
+    /// Waits a limited time for publishers that must end immediately.
     async fn wait_for_late_publishers(&self) {
         let until_ns = self.env.worker.clock.now().saturating_add(LATE_LISTS_NS);
         while !self.publications.are_complete() && self.env.worker.clock.now() < until_ns {
@@ -179,7 +179,7 @@ impl Listeners {
         }
     }
 
-    /// Waits until every delivery that is due has arrived, at most for the plan's grace time.
+    /// Waits until all expected deliveries have arrived, but no longer than the plan's grace time.
     async fn wait_for_deliveries(&self) {
         let worker = &self.env.worker;
         let until_ns = worker.clock.now().saturating_add(self.listen.grace_ns);
@@ -188,7 +188,7 @@ impl Listeners {
         while worker.clock.now() < until_ns {
             let state = (self.counts.received.get(), self.counts.left.get());
             let has_changed = known.replace(state) != Some(state);
-            // The exact comparison takes time in which the worker does not read.
+            // The exact comparison takes time in which the worker cannot read.
             if has_changed && state.0 >= self.expected(&publications) {
                 let counts = self.deliveries(&publications).await;
                 if counts.received == counts.expected {
@@ -201,7 +201,7 @@ impl Listeners {
         }
     }
 
-    /// Number of deliveries that are due to this worker's listeners.
+    /// Returns the number of deliveries that this worker's listeners should receive.
     fn expected(&self, publications: &PublicationIndex) -> u64 {
         let members = self.members.borrow();
         let expected = members.iter().map(|member| member.expected(publications));
@@ -213,8 +213,8 @@ impl Listeners {
         let members = self.members.borrow().clone();
         for member in members {
             all.add(&member.count(publications));
-            // With many publications, a comparison takes milliseconds. Other tasks, such as the one
-            // that updates the worker's heartbeat, must run too.
+            // With many publications, a comparison takes milliseconds. Let other tasks run, for
+            // example the task that updates the worker's heartbeat.
             tokio::task::yield_now().await;
         }
         all
@@ -242,12 +242,12 @@ impl Listeners {
             return;
         }
         let counts = &self.counts;
-        // Missing messages may still arrive, but only increases are reported.
+        // Missing messages may still arrive, but only increases can be reported.
         let count = |outcome| self.publications.count(outcome);
         let not_due = self.publications.not_due();
         let not_due = not_due.saturating_mul(counts.opened.get());
         let missing = counts.skipped.get().saturating_sub(counts.late.get());
-        // The publications are those of all workers, so only the first one reports them.
+        // The publications are those of all workers, so only the first worker reports them.
         let published = |n: u64| if self.env.worker.index == 0 { n } else { 0 };
         let all = [
             counts.received.get(),
@@ -271,10 +271,10 @@ impl Listeners {
         self.reported.set((all, now));
     }
 
-    /// Reports the final counts. The first worker adds those of the publications.
+    /// Reports the final counts. The first worker adds the counts of the publications.
     async fn report(&self) {
         if !self.publications.are_complete() {
-            // The lists of the publishers are missing, so nothing can be compared.
+            // Without the lists of the publishers, no comparison is possible.
             return;
         }
         let worker = &self.env.worker;
@@ -303,7 +303,7 @@ impl Listeners {
             all.filter(|one| one.outcome == outcome).count() as u64
         };
         let published = outcome(Sent) + outcome(Unknown);
-        // Listeners that never started missed everything.
+        // Listeners that never started missed all messages.
         let absent = deliveries.absent + (clients - started.min(clients)) * published;
         all.push(("absent", absent));
         if worker.index == 0 {
