@@ -1,4 +1,4 @@
-//! Detects a linearly growing backlog from counts of arrivals and completions.
+//! Detection of a linearly growing backlog from counts of arrivals and completions.
 
 use crate::student;
 
@@ -7,20 +7,21 @@ const SURE: f64 = 4.0;
 /// Minimum difference for each half of the series, in standard deviations of two Poisson processes.
 const LIKELY: f64 = 2.0;
 const ENOUGH: usize = 8;
-/// Minimum backlog as a share of arrivals. A smaller one may be a few requests that never finish.
+/// Minimum backlog as a share of arrivals. A smaller backlog may consist of a few requests that
+/// never finish.
 const LEAST: f64 = 0.01;
-/// Minimum number of values if the arrival rate is known.
+/// Minimum number of values, if the arrival rate is known.
 pub const ENOUGH_OF_PLANNED: usize = 4;
-/// Maximum p-value for which completions count as below the planned rate.
+/// Maximum p-value at which completions count as slower than the planned rate.
 const CHANCE: f64 = 0.001;
 /// Lower bound of the variance, because counts are whole numbers.
 const ROUNDING: f64 = 1.0 / 3.0;
 
-/// Returns the growth of the backlog per value. `None` if the backlog does not grow linearly.
+/// Returns the growth of the backlog per period. `None` if the backlog does not grow linearly.
 ///
 /// `arrived` and `completed` are counts in the same periods. The backlog must grow by about the
-/// same amount in both halves. The first half must contain completions, because otherwise requests
-/// may simply take long.
+/// same amount in both halves. The first half must contain completions, because otherwise the
+/// requests may simply take long.
 #[must_use]
 pub fn backlog(arrived: &[f64], completed: &[f64]) -> Option<f64> {
     let n = arrived.len().min(completed.len());
@@ -44,11 +45,11 @@ pub fn backlog(arrived: &[f64], completed: &[f64]) -> Option<f64> {
     is_one.then(|| left / n as f64)
 }
 
-/// Like [`backlog`], but for a known mean arrival rate `planned` (per value).
+/// Returns the growth of the backlog for a known mean arrival rate `planned` per period.
 ///
-/// Tests completions against the plan by their own variation, which detects a small excess much
-/// sooner than comparing two random counts. The backlog must also grow in the second half, because
-/// completions may catch up.
+/// Compares the completions with the plan, based on their own variation. This detects a small
+/// excess much sooner than [`backlog`], which compares two random counts. The backlog must also
+/// grow in the second half, because completions may catch up.
 #[must_use]
 pub fn outpaced(planned: f64, arrived: &[f64], completed: &[f64]) -> Option<f64> {
     let n = arrived.len().min(completed.len());

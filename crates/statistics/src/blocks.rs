@@ -3,15 +3,15 @@
 
 use base::rng::Rng;
 
-/// Exponent of the minimum block length, as a power of the number of windows.
+/// Exponent of the minimum block length, which is a power of the number of windows.
 const POWER: f64 = 1.0 / 3.0;
 const LAGS: usize = 30;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resampled(pub Vec<u32>);
 
-/// Returns the block length for a series: twice the correlation length, at least the cube root and
-/// at most a quarter of the number of windows.
+/// Returns the block length for a series: twice the correlation length, but at least the cube root
+/// and at most a quarter of the number of windows.
 #[must_use]
 pub fn block_length(values: &[f64]) -> usize {
     let n = values.len();
@@ -35,8 +35,8 @@ pub fn block_length(values: &[f64]) -> usize {
         .min((n / 4).max(1))
 }
 
-/// Draws as many windows as there are, in blocks of neighbours. The first window follows the last
-/// one.
+/// Draws `windows` windows in blocks of neighbours. The first window counts as the neighbour of the
+/// last.
 pub fn resample(windows: usize, block: usize, random: &mut Rng) -> Resampled {
     let mut times = vec![0u32; windows];
     let mut left = windows;

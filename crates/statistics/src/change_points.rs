@@ -1,22 +1,25 @@
-//! Change points in a series of runs: E-divisive means (Matteson and James) with Student's t-test
-//! instead of permutations, over overlapping windows, as in Hunter (Fleming and others, 2023).
-//! Deterministic.
+//! Change points in a series of runs. Uses E-divisive means (Matteson and James) over overlapping
+//! windows, with Student's t-test instead of permutations, as in Hunter (Fleming and others, 2023).
+//! The result is deterministic.
 
 use crate::student::{mean, t_test};
 
-/// Number of values in a window, limited so that old values do not hide new shifts.
+/// Number of values in a window. The limit prevents old values from hiding new shifts.
 pub const WINDOW: usize = 30;
 pub const LEAST_P: f64 = 0.001;
-/// Factor on the maximum p-value in the first pass, in which the neighbours of a point are unknown.
+/// Factor on the maximum p-value in the first pass, in which the neighbouring change points are
+/// unknown.
 const FIRST_PASS: f64 = 10.0;
-/// Minimum number of values on each side, because fewer may come from a single paused run.
+/// Minimum number of values on each side of a change point, because fewer values may come from a
+/// single disturbed run.
 pub const LEAST_LEVEL: usize = 4;
 
 pub const TOO_CORRELATED: f64 = 0.85;
-/// Minimum step that counts as a level, in standard deviations, even if it is below the requested
-/// magnitude.
+/// Minimum step that counts as a new level, in standard deviations, even if it is below the
+/// requested magnitude.
 const LEAST_STEP: f64 = 1.5;
-/// Maximum correlation to assume. With a higher one, the means of levels would have no variance.
+/// Maximum correlation to assume. A higher correlation would leave the means of levels without
+/// variance.
 const MOST_CORRELATED: f64 = 0.95;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +33,7 @@ pub struct ChangePoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Levels {
     pub points: Vec<ChangePoint>,
-    /// Correlation of neighbouring values about their levels. 0 means independent values.
+    /// Correlation of neighbouring values around their levels. 0 means independent values.
     pub correlation: f64,
 }
 
@@ -42,7 +45,7 @@ pub fn change_points(series: &[f64], magnitude: f64) -> Vec<ChangePoint> {
 /// Splits a series into levels that differ by at least `magnitude`.
 ///
 /// Returns no points if a value is not finite, or if the correlation exceeds [`TOO_CORRELATED`],
-/// because shift and drift cannot be distinguished then.
+/// because then a shift cannot be distinguished from drift.
 #[must_use]
 pub fn levels(series: &[f64], magnitude: f64) -> Levels {
     if series.iter().any(|value| !value.is_finite()) {
@@ -53,7 +56,8 @@ pub fn levels(series: &[f64], magnitude: f64) -> Levels {
     }
     let mut at = candidates(series);
     keep_real(series, &mut at, magnitude, None);
-    // Second pass: search each point again between its neighbours, independently of window borders.
+    // Second pass: search for each point again between its neighbours, independently of window
+    // borders.
     for i in 0..at.len() {
         let (low, high) = between(&at, i, series.len());
         let low = low.max(at[i].saturating_sub(WINDOW));
@@ -63,7 +67,7 @@ pub fn levels(series: &[f64], magnitude: f64) -> Levels {
         }
     }
     keep_real(series, &mut at, magnitude, None);
-    // A point too small to be reported still separates two levels.
+    // A point that is too small to report still separates two levels.
     let correlation = correlation(series, &at);
     if correlation > TOO_CORRELATED {
         at.clear();
@@ -140,17 +144,17 @@ fn best_split(stretch: &[f64]) -> Option<usize> {
         }
     }
     let (at, farthest) = (best?.1, farthest?.1);
-    // The split is at the border of the allowed range, and the true maximum is beyond the border.
+    // The best split is at the border of the allowed range, so the true maximum is outside.
     let is_cut_off = at == LEAST_LEVEL && farthest < at || at == n - LEAST_LEVEL && farthest > at;
     (!is_cut_off).then_some(at)
 }
 
 /// Removes points whose change is below `magnitude` or whose p-value is too large, starting with
-/// the least certain one.
+/// the least certain point.
 ///
 /// `known` is the correlation of neighbouring values. `None` estimates it from the remaining
-/// points, and keeps smaller steps that noise cannot explain, because they would count as
-/// correlation.
+/// points. It then also keeps smaller steps that noise cannot explain, because they would otherwise
+/// count as correlation.
 fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64, known: Option<f64>) {
     at.sort_unstable();
     at.dedup();
@@ -208,10 +212,10 @@ fn spread(series: &[f64], at: &[usize]) -> f64 {
     (squares.sum::<f64>() / series.len().max(1) as f64).sqrt()
 }
 
-/// Returns the correlation of neighbouring values about the levels between these points, from 0 to
+/// Returns the correlation of neighbouring values around the levels between these points, from 0 to
 /// `MOST_CORRELATED`.
 ///
-/// Corrects the bias of estimates about fitted means, which grows with the number of levels
+/// Corrects the bias of estimates around fitted means, which grows with the number of levels
 /// (Kendall 1954).
 fn correlation(series: &[f64], at: &[usize]) -> f64 {
     let bounds = || [0].into_iter().chain(at.iter().copied());
@@ -234,7 +238,7 @@ fn correlation(series: &[f64], at: &[usize]) -> f64 {
     }
     let share = (at.len() + 1) as f64 / series.len() as f64;
     let found = (products / squares + share) / (1.0 - 3.0 * share).max(0.25);
-    // Spurious points absorb correlation, so add the standard error if some correlation is visible.
+    // Spurious points absorb correlation, so add the standard error if there is any correlation.
     let error = (1.0 / series.len() as f64).sqrt();
     let visible = (found / error - 1.0).clamp(0.0, 1.0);
     (found + visible * error).clamp(0.0, MOST_CORRELATED)
@@ -275,8 +279,8 @@ mod tests {
         values.map(|(run, value)| value + by(run)).collect()
     }
 
-    /// Returns the shares of 1,000 histories in which any shift is found, and in which only the
-    /// shift at `step` ± 1 is found.
+    /// Simulates 1,000 histories. Returns the share in which any shift is found, and the share in
+    /// which the only shift is at `step` ± 1.
     fn shifted(runs: usize, phi: f64, step: Option<(usize, f64)>) -> (f64, f64) {
         let (mut any, mut near) = (0, 0);
         for seed in 0..1000 {

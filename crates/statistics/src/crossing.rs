@@ -1,19 +1,20 @@
-//! Load level at which a share of violations reaches its limit, with a confidence interval, from
-//! observations at several levels.
+//! Estimates the load level at which the share of violations reaches its limit, with a confidence
+//! interval, from observations at several levels.
 //!
-//! Uses logistic regression on the logarithm of the level, in which observations far from the
-//! estimate get less weight. A grid over crossing and steepness is weighted by likelihood. Levels
-//! with no violations, or only violations, therefore need no special case.
+//! Uses logistic regression on the logarithm of the level. Observations far from the estimate get
+//! less weight. A grid over crossing and steepness is weighted by likelihood, so levels without
+//! violations, or with only violations, need no special case.
 
-/// Maximum distance of an observation from the estimate, in logarithms.
+/// Maximum distance of an observation from the estimate, as a difference of logarithms.
 const REACH: f64 = 0.32;
 const CROSSINGS: usize = 161;
-/// First steepness of the grid. `STEEPER` is the factor to the next one. Steepness is the exponent
-/// with which the odds grow with the level.
+/// Lowest steepness of the grid. `STEEPER` is the factor between two values. Steepness is the
+/// exponent with which the odds grow with the level.
 const GENTLEST: f64 = 1.5;
 const STEEPER: f64 = 1.2;
 const STEEPNESSES: usize = 31;
-/// Maximum odds relative to the allowed odds. Beyond it, overload does not follow the curve.
+/// Maximum odds, relative to the allowed odds. Higher odds mean overload, which does not follow the
+/// curve.
 const FAR: f64 = 6.0;
 /// Probability beyond each end of a 95 % interval.
 const TAIL: f64 = 0.025;
@@ -96,7 +97,7 @@ impl Crossing {
     }
 }
 
-/// Returns the lowest crossing of several bounds near `around` (a logarithm). `None` if no
+/// Returns the lowest crossing of several bounds near `around`, which is a logarithm. `None` if no
 /// observation is near.
 #[must_use]
 pub fn crossing(bounds: &[Observations], around: f64) -> Option<Crossing> {
@@ -192,19 +193,19 @@ fn below(near: &[(Observation, f64)], allowed: f64, around: f64) -> Vec<f64> {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Movement {
-    /// Distance by which the crossing moves from the first to the last observation, in logarithms.
-    /// Negative if it falls.
+    /// Distance by which the crossing moves from the first to the last observation, as a difference
+    /// of logarithms. Negative if it falls.
     pub by: f64,
     pub evidence: f64,
 }
 
-/// Compares a linearly moving crossing with a constant one. The time of an observation is between 0
-/// (first) and 1 (last). Returns `None` if no observation is near `around`.
+/// Compares a crossing that moves linearly with a constant crossing. Times of observations range
+/// from 0 (first) to 1 (last). Returns `None` if no observation is near `around`.
 #[must_use]
 pub fn movement(looks: &[(f64, Observation)], allowed: f64, around: f64) -> Option<Movement> {
     const FARTHEST: f64 = 0.8;
-    /// The grid has `CROSSINGS` crossings on each side of `around`, `APART` apart. `STEEPNESSES`,
-    /// and `MOVEMENTS` in each direction, set the size of its other dimensions.
+    /// The grid has `CROSSINGS` crossings on each side of `around`, at a distance of `APART`.
+    /// `STEEPNESSES` and `MOVEMENTS` (in each direction) are the sizes of its other dimensions.
     const CROSSINGS: i32 = 40;
     const APART: f64 = 0.0125;
     const STEEPNESSES: i32 = 4;

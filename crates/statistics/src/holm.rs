@@ -1,5 +1,5 @@
-//! Holm's correction for multiple tests, which limits the probability of any false positive to that
-//! of one test.
+//! Holm's correction for multiple tests. It limits the probability of any false positive to the
+//! level of a single test.
 
 #[must_use]
 pub fn adjusted(p_values: &[f64]) -> Vec<f64> {

@@ -2,7 +2,7 @@
 //! testing, block bootstrap, steady state, backlog growth, change points, and the load level at a
 //! bound.
 //!
-//! Pure arithmetic. Confidence intervals of percentiles within one run are in
+//! The crate contains only arithmetic. Confidence intervals of percentiles within one run are in
 //! `measure::confidence`.
 
 #![forbid(unsafe_code)]

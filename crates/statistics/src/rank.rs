@@ -3,9 +3,9 @@
 //! Ties share their mean rank. The null distribution permutes these ranks, so the test is exact
 //! even with ties. Large samples use the normal approximation with a correction for ties.
 
-/// Maximum total number of values for the exact test, unless one sample is small.
+/// Maximum total number of values for the exact test, unless one of the samples is small.
 const MOST_EXACT: usize = 100;
-/// Maximum size of a small sample, regardless of the size of the other one.
+/// Maximum size of a small sample. The size of the other sample does not matter.
 const SMALL: usize = 10;
 const MOST: usize = 300;
 
@@ -27,8 +27,8 @@ impl Tails {
     }
 }
 
-/// Tests whether the second sample differs in location from the first. Returns `None` if a sample
-/// is empty or contains NaN. Infinite values rank beyond all others.
+/// Tests whether the second sample is shifted relative to the first. Returns `None` if a sample is
+/// empty or contains NaN. Infinite values rank beyond all others.
 #[must_use]
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<Tails> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|x| x.is_nan()) {
@@ -57,8 +57,8 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<Tails> {
     })
 }
 
-/// Returns the smallest two-sided p-value that samples of these sizes can have. A correction for
-/// multiple tests may require a smaller one, which then cannot be reached.
+/// Returns the smallest two-sided p-value that samples of these sizes can have. If a correction for
+/// multiple tests requires a smaller value, the test can never be significant.
 #[must_use]
 pub fn smallest_p(first: usize, second: usize) -> f64 {
     let choices = (1..=second).fold(1.0, |product, i| product * (first + i) as f64 / i as f64);
@@ -91,8 +91,8 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Returns, of all choices of `chosen` ranks, the share whose sum is at most `sum`, and the share
-/// whose sum is at least `sum`.
+/// Considers all choices of `chosen` ranks. Returns the share whose sum is at most `sum`, and the
+/// share whose sum is at least `sum`.
 fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     let counts = sums(ranks, chosen);
     let all: f64 = counts.iter().sum();
@@ -104,7 +104,7 @@ fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     }
 }
 
-/// Returns, for each sum, the number of ways to choose `chosen` of these numbers.
+/// Returns, for each sum, the number of ways to choose `chosen` of these numbers with that sum.
 pub(crate) fn sums(numbers: &[usize], chosen: usize) -> Vec<f64> {
     let most: usize = numbers.iter().sum();
     let mut counts = vec![vec![0.0; most + 1]; chosen + 1];
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn ties_are_exact() {
         // The ranks are 1, 2.5, 2.5, 4. Of the six ways to choose two, one has the sum 6.5 and one
-        // 3.5.
+        // has the sum 3.5.
         let tails = mann_whitney(&[1.0, 2.0], &[2.0, 3.0]).unwrap();
         near(tails.upper, 2.0 / 6.0, 1e-12);
     }

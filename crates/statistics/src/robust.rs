@@ -17,7 +17,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// Returns the indices of outliers among logarithms. An outlier differs from the median by more
-/// than five robust standard deviations (median absolute deviation), and by more than 0.05.
+/// than five robust standard deviations (based on the median absolute deviation), and by more than
+/// 0.05.
 #[must_use]
 pub fn outliers(logarithms: &[f64]) -> Vec<usize> {
     if logarithms.len() < ENOUGH {

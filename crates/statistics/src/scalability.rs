@@ -2,8 +2,8 @@
 //! measured levels of a closed load, with bootstrap intervals. g is the throughput of one user, s
 //! the serial share, and k the crosstalk. Throughput has a peak if k is above 0.
 //!
-//! N / X(N) is linear in 1/g, s/g and k/g, so the fit needs no search. Variants with s or k at 0
-//! are fitted too, and the best one is used.
+//! N / X(N) is linear in 1/g, s/g and k/g, so the fit needs no search. It also tries s = 0 and k =
+//! 0, and uses the best fit.
 
 use base::{
     mutant::{self, Mutant},
@@ -16,7 +16,7 @@ pub const LEAST_LEVELS: usize = 6;
 const DRAWS: u64 = 1_000;
 /// Probability beyond each end of a 95 % interval.
 const TAIL: f64 = 0.025;
-/// Maximum extrapolation, as a multiple of the highest measured number of users.
+/// Farthest extrapolation, as a multiple of the highest measured number of users.
 const FARTHEST: f64 = 2.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,7 +63,7 @@ pub struct ThroughputPeak {
     pub throughput: f64,
 }
 
-/// Fits the law to (users, throughput). Returns `None` if there are too few levels, or no
+/// Fits the law to pairs of users and throughput. Returns `None` if there are too few levels, or no
 /// throughput.
 #[must_use]
 pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
@@ -74,7 +74,7 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     let freedom = (levels.len() - 3) as f64;
     let squares = levels.iter().map(|(n, x)| (x / law.at(*n) - 1.0).powi(2));
     let noise = (squares.sum::<f64>() / freedom).sqrt();
-    // Widen the interval as Student's is, because the noise is estimated from few levels.
+    // Widen the interval like Student's, because the noise is estimated from few levels.
     let wider = 1.0 + 2.0 / freedom;
     let mut random = Rng::keyed(seed, Purpose::Resampling, 13, 0);
     let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -115,7 +115,7 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     })
 }
 
-/// Minimizes the squares of relative errors, with all coefficients at or above 0.
+/// Minimizes the sum of squared relative errors, with all coefficients at or above 0.
 fn fitted(levels: &[(f64, f64)]) -> Option<Law> {
     let subsets: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
     let mut best: Option<(f64, [f64; 3])> = None;
@@ -190,8 +190,8 @@ fn least_squares(levels: &[(f64, f64)], terms: &[usize]) -> Option<[f64; 3]> {
     Some(found)
 }
 
-/// Fits a pool of parallel servers: throughput grows linearly up to a level and is constant above.
-/// Returns the number of servers, and their service time in seconds.
+/// Fits a pool of parallel servers, whose throughput grows linearly up to a level and is constant
+/// above it. Returns the number of servers, and their service time in seconds.
 #[must_use]
 pub fn pool(levels: &[(f64, f64)]) -> Option<(f64, f64)> {
     const SAME: f64 = 0.05;

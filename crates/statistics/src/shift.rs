@@ -1,5 +1,5 @@
 //! Hodges-Lehmann estimate of the shift between two samples (the median of all differences), with
-//! the interval of the rank-sum test. It is exact for few values, and robust against outliers.
+//! the interval of the rank-sum test. It is exact for few values and robust against outliers.
 
 use crate::{median, rank};
 
@@ -9,8 +9,8 @@ pub struct Shift {
     pub estimate: f64,
     pub low: f64,
     pub high: f64,
-    /// Confidence of the interval: at least the requested one, or the highest possible for small
-    /// samples.
+    /// Confidence of the interval: at least the requested confidence, or the highest possible for
+    /// small samples.
     pub confidence: f64,
 }
 
@@ -41,8 +41,8 @@ fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
         let cut = (n * m / 2.0 - normal_quantile(each_tail) * deviation).floor();
         return ((cut.max(1.0) as usize) - 1, confidence);
     }
-    // The statistic U is the rank sum minus its minimum, with ranks from 0. It is equal for both
-    // samples.
+    // The statistic U is the rank sum minus its minimum, with ranks from 0. It has the same
+    // distribution for both samples.
     let ranks: Vec<usize> = (0..first + second).collect();
     let chosen = first.min(second);
     let least: usize = (0..chosen).sum();
@@ -62,8 +62,8 @@ fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
     (cut, 1.0 - 2.0 * missed)
 }
 
-/// Returns the number of standard deviations from the mean at which this tail of a normal
-/// distribution starts, found by bisection.
+/// Returns the distance from the mean, in standard deviations, at which this tail of a normal
+/// distribution starts. Uses bisection.
 fn normal_quantile(tail: f64) -> f64 {
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..80 {

@@ -1,12 +1,12 @@
-//! State of a series after its warm-up: steady, drifting, or shifting to another level. Works on
-//! logarithms, so changes are relative.
+//! Behaviour of a series after its warm-up: steady, drifting, or shifting to another level. Works
+//! on logarithms, so changes are relative.
 
 use crate::{median, shift, trend, trend::apart, warm_up};
 
 const SURE: f64 = 4.0;
-/// Minimum trend of a warm-up whose level was not constant, in standard deviations.
+/// Minimum trend of a warm-up, in standard deviations, that shows that its level was not constant.
 const RISES: f64 = 3.0;
-/// Minimum step, in standard deviations. It is large, because every position is tried.
+/// Minimum step, in standard deviations. It is large because every position is tried.
 const FOUND: f64 = 5.0;
 const LEAST: usize = 10;
 
@@ -37,7 +37,7 @@ pub fn settled(values: &[f64], matters: f64) -> Option<SteadySeries> {
         0
     };
     let (before, rest) = values.split_at(cut);
-    // A warm-up decays. A start that kept its level and then changed is a shift instead.
+    // A warm-up decays. A beginning that is level and then changes is a shift instead.
     let was_level =
         before.len() >= LEAST && trend(before).is_some_and(|trend| trend.z.abs() < RISES);
     let moved = median(rest)? - median(before).unwrap_or(f64::NAN);
@@ -59,7 +59,7 @@ pub fn settled(values: &[f64], matters: f64) -> Option<SteadySeries> {
     })
 }
 
-/// Detects a series that drifts throughout: MSER cuts as much as it can, and both parts drift in
+/// Detects a series that drifts throughout: MSER cuts as much as possible, and both parts drift in
 /// the same direction.
 fn whole_drift(values: &[f64], goes: Direction) -> Option<Direction> {
     let Direction::Drifting(by) = goes else {

@@ -1,6 +1,6 @@
 //! Student's t-test for two samples with equal variance.
 
-/// Returns the two-sided p-value of the difference of two means.
+/// Returns the two-sided p-value of the difference between two means.
 ///
 /// `correlation` is the correlation of neighbouring values (0 means independent), which makes means
 /// less certain. Returns `None` if there are too few values for a variance.

@@ -1,5 +1,5 @@
-//! Trend of a series (Mann-Kendall, corrected for autocorrelation), its slope (Theil-Sen), and a
-//! step between two levels.
+//! Trend of a series (Mann-Kendall, corrected for autocorrelation), its slope (Theil-Sen), and
+//! steps between two levels.
 
 use crate::{median, rank};
 
@@ -75,7 +75,7 @@ pub struct LevelStep {
     pub before: f64,
     pub after: f64,
     pub z: f64,
-    /// Squared errors of two levels, relative to those of a straight line.
+    /// Squared errors of a fit with two levels, relative to those of a straight line.
     pub against_line: f64,
 }
 
@@ -119,12 +119,12 @@ pub fn shift(values: &[f64], least: usize) -> Option<LevelStep> {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ExcludedRuns {
-    /// Mean of the second part minus mean of the first.
+    /// Mean of the second part minus the mean of the first part.
     pub by: f64,
     pub z: f64,
 }
 
-/// Returns the distance between the start of a series and the rest. `None` if either is empty.
+/// Returns the distance between the beginning of a series and the rest. `None` if either is empty.
 pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<ExcludedRuns> {
     if before.is_empty() || rest.len() < 2 {
         return None;

@@ -1,4 +1,4 @@
-//! Detects the warm-up with MSER-5, which cuts where the standard error of the mean of the
+//! Detection of the warm-up with MSER-5, which cuts where the standard error of the mean of the
 //! remaining values is smallest.
 
 use base::mutant::{self, Mutant};
@@ -7,10 +7,10 @@ const BATCH: usize = 5;
 const ENOUGH_BATCHES: usize = 5;
 pub const ENOUGH_VALUES: usize = BATCH * ENOUGH_BATCHES;
 
-/// Returns how many values at the start to exclude, which is less than half of them. `None` if the
-/// series is too short.
+/// Returns how many values at the beginning to exclude, which is less than half of them. `None` if
+/// the series is too short.
 ///
-/// The rest may still not be steady: for a series that always rises, half remains.
+/// The rest may still not be steady. For a series that always rises, half of the values remain.
 #[must_use]
 pub fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values
@@ -29,8 +29,8 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
     Some(cut * BATCH)
 }
 
-/// Returns the squared standard error of the mean, ignoring correlation. 0 for values that differ
-/// only by rounding, because rounding must not decide the cut.
+/// Returns the squared standard error of the mean, ignoring correlation. Returns 0 for values that
+/// differ only by rounding, because rounding must not decide the cut.
 fn uncertainty(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
