@@ -1,9 +1,9 @@
-//! Periods that criteria exclude because a node was lost.
+//! Periods that criteria ignore because a node was lost.
 
 use measure::TimeSpan;
 use record::{Run, clock};
 
-/// Ordered periods, in nanoseconds from the start.
+/// Periods in order of time, in nanoseconds from the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ExcludedSpans(Vec<TimeSpan>);
 

@@ -3,8 +3,8 @@
 use measure::{OutcomeClass, TimeKind};
 use record::LabelTotals;
 
-/// Returns the headline time of a run with these totals of all requests. It is response time,
-/// except that other tools' results may have only service time.
+/// Returns the headline time of a run with these totals of all requests: the response time, or the
+/// service time for results of other tools that lack it.
 #[must_use]
 pub fn headline_time(all: &LabelTotals) -> TimeKind {
     let has = |kind| {

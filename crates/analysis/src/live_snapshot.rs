@@ -17,7 +17,7 @@ pub struct LatestInterval {
     pub span_ns: (u64, u64),
     pub end_ns: u64,
     pub phase: Option<PhaseNow>,
-    /// Whether the model is closed, so that users matter more than requests in flight.
+    /// Whether the model is closed, so that reports show users instead of requests in flight.
     pub closed: bool,
     pub answered_per_second: Option<f64>,
     pub in_flight: u64,

@@ -1,4 +1,4 @@
-//! Points of a run's history, each with its intervals, from which columns are computed.
+//! Points of a run's history with their intervals, from which columns are computed.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
@@ -14,7 +14,7 @@ pub struct Moment {
     pub all: LabelTotals,
     pub iterations: LabelTotals,
     pub rows: Vec<IntervalRow>,
-    /// Custom metrics, by their index in the names of the history.
+    /// Custom metrics, by their index in the history's names.
     pub custom: BTreeMap<usize, CustomMetric>,
 }
 

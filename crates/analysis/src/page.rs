@@ -1,4 +1,4 @@
-//! Data of the report page. `web/src/types.ts` mirrors these types.
+//! The data of the report page. `web/src/types.ts` mirrors these types.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,7 +41,7 @@ pub fn build(run: &Run) -> Page {
 }
 
 impl Page {
-    /// Returns the width and number of the points, to decide whether a page can be updated.
+    /// Returns the width and number of the points, which decide whether a page can be updated.
     #[must_use]
     pub fn extent(&self) -> (u64, usize) {
         (self.series.width_ns, self.series.points.from_ns.len())

@@ -1,4 +1,4 @@
-//! Builds the complete summary of a run from its parts.
+//! Builds the complete summary of a run.
 
 use record::Run;
 
@@ -24,7 +24,7 @@ pub(crate) fn with(run: &Run, timeline: &Timeline) -> Summary {
     summary
 }
 
-/// Adds what a reader needs first. Uses the conclusions.
+/// Adds the question and the certainty of the answer, which are based on the conclusions.
 pub fn brief(summary: &mut Summary, objective: Option<&str>) {
     summary.verdict.question = conclusions::question(summary, objective);
     summary.verdict.certainty = conclusions::certainty(summary);

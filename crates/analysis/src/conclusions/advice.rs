@@ -1,4 +1,4 @@
-//! Advice after a run. Each sentence follows from findings and states its reason.
+//! Advice after a run. Each sentence is based on findings and states its reason.
 
 use super::brief::is_cut_short;
 use crate::{
@@ -8,7 +8,8 @@ use crate::{
 };
 use record::{RunState, units};
 
-/// Returns the advice, most important first. Empty for results of other tools and during a run.
+/// Returns the advice, most important first. Returns nothing during a run, or for the results of
+/// other tools.
 #[must_use]
 pub fn advice(summary: &Summary) -> Vec<String> {
     let run = &summary.run;
@@ -52,7 +53,7 @@ pub fn advice(summary: &Summary) -> Vec<String> {
     }
 }
 
-/// Returns how to change this resource so that it is no longer the limit.
+/// Returns advice on how to remove this limit.
 #[must_use]
 pub fn remedy(reached: &Reached) -> String {
     let Reached {
@@ -106,7 +107,7 @@ fn unanswered(summary: &Summary) -> String {
 }
 
 fn invalid(summary: &Summary) -> Option<String> {
-    // The sentence of the verdict has the reasons.
+    // The verdict's sentence states the reasons.
     summary.is_invalid().then(|| {
         "Repeat the run with a load generator that keeps up, on a less busy machine or on several."
             .to_owned()
@@ -126,7 +127,7 @@ fn failed(summary: &Summary) -> Vec<String> {
     texts
 }
 
-/// Returns the next steps after a failed run: changes, or questions to investigate.
+/// Returns the next steps after a failed run: changes to make, or questions to investigate.
 #[must_use]
 pub fn causes(summary: &Summary) -> Vec<String> {
     let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! Lists the assumptions behind the figures of a report.
+//! The assumptions on which the figures of a report are based.
 
 use record::{Model, RunState, units};
 
@@ -46,7 +46,7 @@ pub fn assumptions(summary: &Summary) -> Vec<String> {
     all
 }
 
-/// Returns the planned number of users of all closed workloads.
+/// Returns the planned number of users of all closed workloads together.
 fn closed_users(summary: &Summary) -> u64 {
     let users = summary
         .workloads

@@ -3,7 +3,7 @@
 use crate::{summary::Summary, verdict::Judgement};
 use record::{Model, RunState, units};
 
-/// Returns the question: the team's objective, or whether the criteria hold.
+/// Returns the question: the team's objective, or whether the criteria are met.
 #[must_use]
 pub fn question(summary: &Summary, objective: Option<&str>) -> String {
     if let Some(objective) = objective {
@@ -19,7 +19,7 @@ pub fn question(summary: &Summary, objective: Option<&str>) -> String {
     }
 }
 
-/// Returns how certain the answer is, and why.
+/// Returns how certain the answer is, with the reason.
 #[must_use]
 pub fn certainty(summary: &Summary) -> String {
     let run = &summary.run;
@@ -41,7 +41,7 @@ pub fn certainty(summary: &Summary) -> String {
     };
     let measured = units::count(summary.all.count);
     let mut texts = vec![match (measurement.verdict.as_str(), &undecided) {
-        // The sentence of the verdict has the reasons.
+        // The verdict's sentence states the reasons.
         ("INVALID", _) => "None: the load generator disturbed the measurement.".to_owned(),
         ("DEGRADED", _) => format!(
             "Reduced: the load generator may have affected the figures ({}).",
@@ -62,7 +62,7 @@ pub fn certainty(summary: &Summary) -> String {
     texts.join(" ")
 }
 
-/// Whether the run neither reached its planned end nor was ended by a stop rule.
+/// Returns whether the run ended before its planned end without being stopped by a rule.
 pub(super) fn is_cut_short(summary: &Summary) -> bool {
     let run = &summary.run;
     run.state == RunState::Interrupted && run.stopped.is_none() || run.record_ends_ns.is_some()

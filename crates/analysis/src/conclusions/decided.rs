@@ -28,7 +28,7 @@ pub(super) fn stop_sentence(summary: &Summary) -> Option<String> {
 }
 
 pub(super) fn failed(summary: &Summary) -> Option<Conclusion> {
-    // The other failures of an INVALID measurement may be the generator's.
+    // The load generator may have caused the other failures of an INVALID measurement.
     let counts = |judged: &Judged| !summary.is_invalid() || judged.is_robust == Some(true);
     let all = summary.criteria.iter().enumerate();
     let failed = all.filter(|(_, judged)| judged.judgement == Judgement::Fail && counts(judged));

@@ -1,4 +1,4 @@
-//! Headline of a report: a verdict in one word, one sentence, and at most three figures.
+//! The headline of a report: a verdict in one word, one sentence, and at most three figures.
 
 use std::collections::BTreeSet;
 
@@ -198,7 +198,7 @@ fn described(summary: &Summary) -> String {
 
 fn figures(summary: &Summary, criteria: Option<Judgement>) -> Vec<Deciding> {
     let decided = closest(&summary.criteria).into_iter().filter(|judged| {
-        // If one criterion failed, the figures of the others did not decide.
+        // If one criterion failed, the figures of the other criteria did not decide the verdict.
         let decides = criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria;
         decides && (!summary.is_invalid() || judged.is_robust == Some(true))
     });

@@ -46,7 +46,8 @@ pub(super) fn key_figures(summary: &Summary) -> Vec<Deciding> {
     figures
 }
 
-/// Returns responses per second. For an imported run, returns the rate that its tool reported.
+/// Returns responses per second. For an imported run, returns the rate that the original tool
+/// reported.
 fn answered(summary: &Summary) -> Option<Deciding> {
     if summary.run.imported_from.is_some() {
         let reported = summary.all.reports("per_second");

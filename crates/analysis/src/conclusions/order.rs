@@ -1,11 +1,11 @@
-//! Orders conclusions and selects those for the headline.
+//! Sorting of conclusions, and the selection for the headline.
 
 use crate::summary::{Conclusion, Summary, Tone};
 
 const TOLD_FIRST: usize = 3;
 
-/// Returns the rank of a conclusion, from what stopped or invalidated the run down to growth and
-/// drift.
+/// Returns the rank of a conclusion. Conclusions about what stopped or invalidated the run come
+/// first, those about growth and drift last.
 fn place(conclusion: &Conclusion) -> u8 {
     match (conclusion.kind.as_str(), conclusion.tone) {
         ("stopped" | "nothing" | "generator", _) => 0,

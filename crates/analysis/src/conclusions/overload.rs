@@ -1,4 +1,4 @@
-//! Detects overload: responses fell behind the requests.
+//! Detection of overload: responses fell behind requests.
 
 use record::Model;
 
@@ -7,14 +7,14 @@ use crate::{
     summary::{Behaviour, PeakRecovery, Steady, Summary, Trend, TrendSpan},
 };
 
-/// Minimum share of failed requests at which errors are mentioned.
+/// Minimum share of failed requests for which conclusions mention errors.
 pub(super) const FEW_ERRORS: f64 = 0.01;
-/// A server keeps up if its response rate is at most this share below the request rate.
+/// A server keeps up if its response rate is below the request rate by at most this share.
 const LAGS: f64 = 0.05;
 const PILE: f64 = 10.0;
 const SAME_LOAD: f64 = 0.2;
 
-/// Returns the steady-state result, unless the generator caused it.
+/// Returns the steady-state result, unless the load generator distorted it.
 pub(super) fn found(summary: &Summary) -> Option<&Steady> {
     let steady = summary.steady.as_ref();
     steady.filter(|_| !summary.is_generators())
@@ -38,7 +38,7 @@ pub(super) fn falls_behind(summary: &Summary) -> Option<Overloaded<'_>> {
     }
     if let Some(peak) = peak(summary) {
         let lags = peak.answered_per_second < peak.issued_per_second * (1.0 - LAGS);
-        // Even if all responses are fast, some requests are always in flight.
+        // Some requests are always in flight, even if all responses are fast.
         if lags && peak.in_flight as f64 > PILE && peak.settled_ns != Some(0) {
             return Some(Overloaded::Peak(peak));
         }
@@ -59,15 +59,16 @@ fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
     let same_load = (last.due_per_second - first.due_per_second).abs()
         <= first.due_per_second.max(1.0) * SAME_LOAD;
     let grew = piles_up(before, after);
-    // Compare requests with requests, because one arrival of a scenario may send several.
+    // Compare responses with requests instead of arrivals, because one arrival may send several
+    // requests.
     let lags = lags(last);
     let same_requests = last.issued_per_second <= first.issued_per_second * (1.0 + SAME_LOAD);
     ((grew && ((same_load && same_requests) || gave_up(summary))) || (lags && gave_up(summary)))
         .then_some(trend)
 }
 
-/// Whether responses fell behind requests, and requests piled up. While the load rises, a slow
-/// service lags without being overloaded.
+/// Returns whether responses fell behind requests, and requests piled up. While the load rises, a
+/// slow service lags without being overloaded.
 pub(super) fn lags(span: &TrendSpan) -> bool {
     let behind = span.ok_per_second < span.issued_per_second * (1.0 - LAGS);
     behind && span.in_flight.is_some_and(|in_flight| in_flight > PILE)

@@ -1,4 +1,4 @@
-//! Rules for conclusions. Each one reads the summary and returns at most one conclusion.
+//! Rules for conclusions. Each rule reads the summary and returns at most one conclusion.
 
 use measure::TimeKind;
 
@@ -33,7 +33,7 @@ pub(super) const ALL: [Rule; 14] = [
     busy_machine,
 ];
 
-/// Share of failed requests from which no limit is attributed to the server.
+/// Share of failed requests at which conclusions no longer attribute limits to the server.
 const MOSTLY_FAILED: f64 = 0.5;
 
 fn headline_path(summary: &Summary, figure: &str) -> String {
@@ -67,7 +67,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
     let reasons = m.reasons.join("; ");
     match m.verdict.as_str() {
         "INVALID" => {
-            // The sentence of the verdict has the reasons.
+            // The verdict's sentence states the reasons.
             let stand = summary.criteria.iter();
             let stand = stand
                 .filter(|judged| judged.is_robust == Some(true))
@@ -94,7 +94,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 &["all.count"],
             ))
         }
-        // Fewer requests were sent than planned, but the generator reached no limit.
+        // Fewer requests were sent than planned, although the load generator reached no limit.
         "DEGRADED" if !summary.lost.is_empty() => Some(Conclusion::new(
             "generator",
             Tone::Bad,
@@ -103,7 +103,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             ),
             &["measurement.reasons"],
         )),
-        // Refused requests do not show the generator's capacity.
+        // If most requests were refused, the load generator's capacity is unknown.
         "DEGRADED" if error_share(summary) < FEW_ERRORS => Some(Conclusion::new(
             "generator",
             Tone::Bad,
@@ -283,8 +283,8 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
-/// Whether the server is known to keep up. Requires an open model, the full load, and a long enough
-/// run.
+/// Returns whether the server certainly keeps up. Requires an open model, the full load, and a long
+/// enough run.
 fn keeps_up(summary: &Summary) -> bool {
     let skipped = summary.arrivals.as_ref().map_or(0, |a| a.skipped);
     let drained = (summary.recovery.as_ref()).is_none_or(|recovery| recovery.after_load.is_none());
@@ -306,8 +306,8 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     best.or_else(|| (!stats.max.unreported).then_some(("largest value", stats.max)))
 }
 
-/// Compares the headline time of the first and last quarters of the load, except for a planned peak
-/// with recovery.
+/// Compares the headline time of the first and last quarters of the load. Omits the comparison if a
+/// planned peak with recovery explains the difference.
 fn load_trend(summary: &Summary) -> Option<Conclusion> {
     let trend = summary.trend.as_ref()?;
     let (before, after) = (trend.first.p95?.ns?, trend.last.p95?.ns?);
@@ -316,7 +316,7 @@ fn load_trend(summary: &Summary) -> Option<Conclusion> {
     }
     let name = summary.headline_name();
     let factor = after as f64 / before as f64;
-    // The last quarter may overlap the peak or its aftermath.
+    // The last quarter may overlap with the peak or its aftermath.
     let recovered = peak(summary).is_some_and(|peak| {
         let settled = peak.settled_ns.map(|ns| peak.end_ns + ns);
         settled.is_some_and(|at_ns| trend.last.from_ns < at_ns)
@@ -409,8 +409,8 @@ fn not_sent(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
-/// Reports that the load generator's machine had no CPU to spare, which a valid measurement may
-/// hide: a service on the same machine is affected too.
+/// Reports that the load generator's machine had no CPU to spare. Even with a valid measurement,
+/// this matters because it also affects a service on the same machine.
 fn busy_machine(summary: &Summary) -> Option<Conclusion> {
     let busy = summary.busy_generator?;
     let second = |ns| units::duration(saturation::to_second(ns));

@@ -1,4 +1,4 @@
-//! Names the slowest endpoint, compared by the time that the endpoint table shows.
+//! Selects the slowest endpoint by the time that the endpoint table shows.
 
 use crate::summary::{Conclusion, Figure, Row, Stats, Summary, Tone};
 
@@ -27,7 +27,7 @@ pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
         let having = timed.iter().filter(|at| given(**at, *figure).is_some());
         having.count()
     };
-    // Use a percentile that all rows have, or else the one that most rows have.
+    // Use a percentile that all rows have, otherwise the one that most rows have.
     let (percentile, figure) = PERCENTILES
         .into_iter()
         .find(|percentile| having(percentile) == timed.len())

@@ -1,5 +1,5 @@
-//! Conclusions about the steady state: a warm-up or a change. A steady run yields no conclusion,
-//! and overload has a separate rule.
+//! Conclusions about the steady state: a warm-up or a change. A steady run gives no conclusion, and
+//! overload has a separate rule.
 
 use super::overload::{found, is_behind};
 use crate::summary::{Behaviour, Conclusion, Steady, Summary, Tone};

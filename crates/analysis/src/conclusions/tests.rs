@@ -27,8 +27,8 @@ fn contradict(claims: &[&str]) -> bool {
 
 #[test]
 fn a_rise_into_overload_is_not_a_warm_up() {
-    // Halfway through the run, the queue of 25,000 requests is full, and p50 remains constant from
-    // then on.
+    // In the middle of the run, the queue of 25,000 requests is full. From then on, p50 is
+    // constant.
     for (seconds, comes, limit_s) in [
         (60, 1_100, 2.0),
         (60, 1_050, 1.0),
@@ -109,7 +109,7 @@ fn the_generator_is_not_the_limit_of_a_target_that_failed_most_requests() {
             blames,
             "{text}"
         );
-        // The sentence of the verdict has the reason.
+        // The verdict's sentence states the reason.
         assert!(!text.contains("12 % of the plan"), "{text}");
     }
 }

@@ -12,7 +12,7 @@ use record::Run;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confidence {
     pub label: String,
-    /// The time measured: `response`, `service` or `iteration`.
+    /// Measured time: `response`, `service` or `iteration`.
     pub time: String,
     pub percentile: String,
     pub ns: u64,
@@ -20,13 +20,15 @@ pub struct Confidence {
     /// Upper bound of the interval. `None` if there are too few samples.
     pub high_ns: Option<u64>,
     pub samples: u64,
-    /// Number of independent samples with the same information as the correlated ones.
+    /// Effective sample size: the number of independent samples that would give the same
+    /// information as the correlated ones.
     pub effective: f64,
-    /// Whether less than a minute was measured, which makes the correlation a rough estimate.
+    /// Whether less than a minute was measured, so that the correlation is a rough estimate.
     pub approximate: bool,
 }
 
-/// Returns intervals of response or service times, and of each scenario's iteration times.
+/// Returns the intervals of response or service times, and those of each scenario's iteration
+/// times.
 pub fn intervals(run: &Run) -> Vec<Confidence> {
     let mut all = Vec::new();
     for ((id, kind), windows) in &run.totals.windows {
@@ -62,7 +64,7 @@ pub fn intervals(run: &Run) -> Vec<Confidence> {
     all
 }
 
-/// Whether the label counts iterations. Transactions never appear in the headline.
+/// Returns whether the label counts iterations. The headline never shows transactions.
 fn is_of_iterations(run: &Run, id: measure::LabelId) -> bool {
     run.label(id)
         .is_none_or(|label| label.group == LabelGroup::Iteration)

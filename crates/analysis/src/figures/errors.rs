@@ -12,7 +12,7 @@ use record::{EventKind, FirstError, LabelTotals, Run};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorRow {
     pub reason: String,
-    /// `failed` if there was a response, otherwise why there was none.
+    /// `failed` if there was a response, otherwise the class of the missing response.
     pub class: String,
     pub count: u64,
     /// Share of all finished requests. `None` if no request finished.

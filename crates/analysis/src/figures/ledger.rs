@@ -1,5 +1,5 @@
-//! Ledgers of arrivals and requests. Each of them counts in exactly one column, and the summary
-//! says whether the columns add up.
+//! Ledgers of arrivals and requests. Each arrival or request counts in exactly one column, and the
+//! summary states whether the columns add up.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use record::{Run, units};
 
 use super::loss;
 
-/// If some workloads are open and others closed, the ledger covers only the arrivals of the open
-/// ones. Arrivals: planned = started + skipped + unsent + unknown, and started = completed + failed +
-/// abandoned (+ in flight).
+/// The ledger of arrivals: planned = started + skipped + unsent + unknown, and started = completed
+/// + failed + abandoned (+ in flight). If some workloads are open and others closed, it contains
+/// only the arrivals of the open ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalLedger {
     /// Planned arrivals. `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Whether `planned` counts only arrivals that were due before the run ended early.
+    /// Whether `planned` includes only the arrivals that were due before the run ended early.
     pub until_stop: bool,
-    /// Started arrivals. In a closed loop, started iterations.
+    /// Arrivals that started. In a closed loop, iterations that started.
     pub started: u64,
-    /// Arrivals that a limit of the plan turned away.
+    /// Arrivals that were skipped because of a limit in the plan.
     pub skipped: u64,
-    /// Planned arrivals that were neither started, skipped nor unknown. `None` in a closed loop.
+    /// Planned arrivals that are neither started, skipped nor unknown. `None` in a closed loop.
     pub unsent: Option<u64>,
-    /// Arrivals of a lost process that may or may not have been sent: due after its record ended
-    /// and before its lease expired.
+    /// Arrivals of a lost process that may or may not have been sent, because they were due after
+    /// its record ended and before its lease expired.
     #[serde(default, skip_serializing_if = "is_none")]
     pub unknown: u64,
     pub completed: u64,
@@ -37,7 +37,7 @@ pub struct ArrivalLedger {
     pub exited: u64,
     pub failed: u64,
     pub abandoned: u64,
-    /// Iterations in flight when the record of a killed process ended; otherwise 0.
+    /// Iterations in flight when the record of a killed process ended. Otherwise 0.
     pub in_flight: u64,
     pub adds_up: bool,
 }
@@ -50,29 +50,29 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// Requests: issued = ok + failed + none (+ in flight).
+/// The ledger of requests: issued = ok + failed + none (+ in flight).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requests {
     pub issued: u64,
     pub ok: u64,
-    /// Responses whose status, check or capture is wrong.
+    /// Requests with a response whose status, check or capture is wrong.
     pub failed: u64,
     #[serde(rename = "none")]
     pub unanswered: u64,
     #[serde(rename = "none_by_class")]
     pub unanswered_by_class: BTreeMap<String, u64>,
-    /// Unanswered requests whose response was a stream that is incomplete.
+    /// Unanswered requests whose streamed response is incomplete.
     #[serde(default, skip_serializing_if = "is_none")]
     pub incomplete_streams: u64,
-    /// Redirect hops, not counted as requests.
+    /// Followed redirects, which do not count as requests.
     pub redirects: u64,
-    /// Requests in flight when the record of a killed process ended; otherwise 0.
+    /// Requests in flight when the record of a killed process ended. Otherwise 0.
     pub in_flight: u64,
     pub adds_up: bool,
 }
 
 impl Requests {
-    /// Whether the service sent no response at all, not even a part of a stream.
+    /// Returns whether the service sent no response at all, not even part of a stream.
     #[must_use]
     pub fn are_all_unanswered(&self) -> bool {
         self.ok + self.failed + self.incomplete_streams == 0
@@ -102,7 +102,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
     let unknown = run.manifest.load.planned.map_or(0, |_| unknown);
     let planned = run.manifest.load.planned.map(|planned| {
         if loss::is_open(run) {
-            // If a record was cut off, arrivals of its last interval may have started after it.
+            // If the record was cut off, arrivals of its last interval may have started afterwards.
             let open = run.totals.rows.last();
             let open = open.map_or(0, |row| row.run.due);
             let missing = loss::due(run).saturating_sub(started + skipped);
@@ -124,7 +124,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
             _ => 0,
         };
     let ends_add_up = started == ended + in_flight;
-    // If more arrivals were started than planned, `unsent` is 0 and the ledger does not add up.
+    // If more arrivals started than were planned, `unsent` is 0 and the ledger does not add up.
     let starts_add_up = planned.is_none_or(|planned| planned >= started + skipped + unknown);
     let skipped = if mutant::is(Mutant::SkippedForUnsent) {
         planned.map_or(skipped, |planned| planned.saturating_sub(started + unknown))
@@ -150,7 +150,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
 /// Returns the number of arrivals that no record contains, because their node left no record or was
 /// killed.
 ///
-/// For a run that did not complete, this is an estimate.
+/// The number is an estimate unless the run completed.
 #[must_use]
 pub fn unrecorded(run: &Run) -> u64 {
     let silent = run.missing.len() + run.lost().count();
@@ -196,7 +196,8 @@ fn incomplete_streams(counters: &Counters) -> u64 {
     of_streams.map(|(_, n)| n).sum()
 }
 
-/// Returns the number of requests without a recorded end, which only a cut-off record can contain.
+/// Returns the number of requests without a recorded end. Only a truncated record has such
+/// requests.
 fn in_flight(run: &Run, begun: u64, ended: u64) -> u64 {
     if loss::is_open(run) || run.lost().next().is_some() || !run.nodes_lost().is_empty() {
         begun.saturating_sub(ended)

@@ -1,5 +1,4 @@
-//! What a run lost with its lost nodes: unsent arrivals, unknown arrivals, and the affected
-//! periods.
+//! Effects of lost nodes: unsent arrivals, unknown arrivals, and the affected periods.
 
 use measure::TimeSpan;
 use record::{NodeLost, Run, RunState};
@@ -13,10 +12,10 @@ pub struct Loss {
     pub node: u64,
     #[serde(default)]
     pub name: String,
-    /// End of the process's record, in nanoseconds from the start. Criteria exclude the period from
+    /// End of the process's record, in nanoseconds from the start. Criteria ignore the period from
     /// `from_ns` to `to_ns`.
     pub from_ns: u64,
-    /// When other processes had taken over the lost share; otherwise the end of the load.
+    /// When other processes took over the lost share, or the end of the load if none did.
     pub to_ns: u64,
     /// When other processes took over the lost share. `None` if none did.
     pub taken_over_from_ns: Option<u64>,
@@ -24,8 +23,8 @@ pub struct Loss {
     pub by: Vec<u64>,
     /// Arrivals of the lost process that were due after its lease expired and that no process sent.
     pub unsent: u64,
-    /// Arrivals that the process may or may not have sent: due after its record ended and before
-    /// its lease expired.
+    /// Arrivals that the process may or may not have sent, because they were due after its record
+    /// ended and before its lease expired.
     pub unknown: u64,
     pub text: String,
 }
@@ -68,7 +67,8 @@ pub fn unsent_with_nodes(run: &Run) -> u64 {
     nobodys(run).unwrap_or_else(|| so_far(run).0)
 }
 
-/// Returns the number of arrivals of a completed run that no node had. `None` if it is not certain.
+/// Returns the number of arrivals of a completed run that no node was responsible for. `None` if
+/// the number is uncertain.
 fn nobodys(run: &Run) -> Option<u64> {
     let planned = run.manifest.load.planned?;
     let is_told = run.missing.is_empty() && run.lost().next().is_none();
@@ -76,8 +76,8 @@ fn nobodys(run: &Run) -> Option<u64> {
     is_known.then(|| planned.saturating_sub(due(run) + run.unknown()))
 }
 
-/// Returns the number of arrivals that were due on all nodes, without counting taken-over arrivals
-/// twice.
+/// Returns the number of arrivals that were due on all nodes together. Arrivals that another node
+/// took over count once.
 pub(super) fn due(run: &Run) -> u64 {
     run.totals.rows.due.saturating_sub(run.counted_twice())
 }

@@ -1,4 +1,4 @@
-//! Figures computed from the record: ledgers, percentiles, causes of errors, rates, confidence
+//! Figures computed from the record: ledgers, percentiles, error causes, rates and confidence
 //! intervals.
 
 mod confidence;

@@ -1,4 +1,4 @@
-//! Computes the duration, shares and rates of a run.
+//! Duration, shares and rates of a run.
 
 use std::ops::Range;
 
@@ -34,8 +34,8 @@ pub fn load_end_ns(run: &Run) -> u64 {
 }
 
 /// Groups consecutive points so that none is shorter than half the width of a point, because a rate
-/// or percentile over a few milliseconds says nothing. A short point joins the previous group, or
-/// the next one if it is the first.
+/// or percentile over a few milliseconds is meaningless. A short point joins the previous group, or
+/// the next group if it is the first point.
 #[must_use]
 pub fn full_points(spans: &[TimeSpan], width_ns: u64) -> Vec<Range<usize>> {
     let is_short = |group: &Range<usize>| {
@@ -54,8 +54,8 @@ pub fn full_points(spans: &[TimeSpan], width_ns: u64) -> Vec<Range<usize>> {
     groups
 }
 
-/// Returns the rates of the newest intervals, each over at least half a second. Empty if they are
-/// shorter together.
+/// Returns the rates of the newest intervals, each over at least half a second. Returns nothing if
+/// all intervals together are shorter.
 #[must_use]
 pub fn recent_rates(rows: &[IntervalRow], count: impl Fn(&Counters) -> u64) -> Vec<f64> {
     let spans: Vec<TimeSpan> = rows.iter().map(|row| row.span).collect();
@@ -80,7 +80,7 @@ pub fn per_second(count: u64, elapsed_ns: u64) -> f64 {
     sum_per_second(count as f64, elapsed_ns)
 }
 
-/// Returns a sum per second. 0 if no time has elapsed.
+/// Returns the sum per second, or 0 if no time has elapsed.
 #[must_use]
 pub fn sum_per_second(sum: f64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 {

@@ -1,5 +1,5 @@
-//! Percentiles with fewer than ten samples beyond them, shown as estimates with bounds. Criteria do
-//! not use them.
+//! Percentiles with fewer than ten samples beyond them. Reports show them as estimates with bounds,
+//! and criteria do not use them.
 
 use measure::confidence::{Interval, Windows};
 use record::units;
@@ -8,16 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, Sampled};
 
-/// Maximum probability that all samples are below the percentile. Above it, no value is reported.
+/// Maximum probability that all samples are below the percentile. Above this probability, no value
+/// is reported.
 const CANNOT_HOLD: f64 = 0.5;
 
-/// A percentile of few samples, with its 95 % interval.
+/// A percentile estimated from few samples, with its 95 % interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Thin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<u64>,
-    /// Lower bound of the percentile. Set only if the sample is too small or the rank falls among
-    /// requests that timed out.
+    /// Lower bound of the percentile. Set only if there are too few samples, or if the rank falls
+    /// on a request that timed out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +53,7 @@ impl Thin {
         }
     }
 
-    /// Formats the estimate: `312 ms?`, `≥ 401 ms?`, `no answer?`.
+    /// Formats the estimate, for example `312 ms?`, `≥ 401 ms?` or `no answer?`.
     #[must_use]
     pub fn value(&self) -> String {
         match (self.ns, self.at_least_ns) {
@@ -62,7 +63,8 @@ impl Thin {
         }
     }
 
-    /// Formats the interval in the unit of the estimate, which is left out: `280–401`, `280–≥ 401`, `from 280`. `None` if unknown.
+    /// Formats the interval in the unit of the estimate, without the unit, for example `280–401`,
+    /// `280–≥ 401` or `from 280`. `None` if it is unknown.
     #[must_use]
     pub fn interval(&self) -> Option<String> {
         let unit = self.ns.or(self.at_least_ns).and_then(units::TimeUnit::of);

@@ -1,5 +1,5 @@
-//! Statistics of a time over answered and unanswered requests. A percentile among timed-out
-//! requests is `at least t`.
+//! Statistics of a time over answered and unanswered requests. A percentile that falls on a
+//! timed-out request has the form `at least t`.
 
 use measure::{
     NoAnswer, TimeKind,
@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::Thin;
 use record::{LabelTotals, units};
 
-/// Minimum number of samples beyond a percentile. With fewer, the percentile may be due to chance
-/// and is not judged.
+/// Minimum number of samples beyond a percentile. With fewer samples, chance may determine the
+/// percentile, and criteria do not judge it.
 pub const ENOUGH_BEYOND: u64 = 10;
 
 /// A statistic of a distribution in which some values are unknown.
@@ -24,19 +24,19 @@ pub const ENOUGH_BEYOND: u64 = 10;
 pub struct Figure {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<u64>,
-    /// Lower limit in nanoseconds, if the rank falls among requests that were given up.
+    /// Lower bound in nanoseconds, if the rank falls on an unanswered request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
-    /// Whether the rank falls among unanswered requests of unknown duration.
+    /// Whether the rank falls on an unanswered request of unknown duration.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_answer: bool,
     pub beyond: u64,
-    /// Whether fewer than ten samples rank higher, so that the figure may be due to chance.
+    /// Whether fewer than ten samples rank higher, so that chance may determine the figure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_few: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thin: Option<Thin>,
-    /// Whether the tool that measured an imported run did not report the figure.
+    /// Whether the original tool of an imported run did not report the figure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreported: bool,
 }
@@ -58,8 +58,8 @@ impl Figure {
         }
     }
 
-    /// Formats the value without its interval: `412 ms`, `≥ 10.0 s`, or `312 ms?` if it may be due
-    /// to chance.
+    /// Formats the value without its interval, for example `412 ms`, `≥ 10.0 s`, or `312 ms?` if
+    /// chance may determine it.
     #[must_use]
     pub fn value(&self) -> String {
         match self.thin {
@@ -100,7 +100,7 @@ pub struct Stats {
 pub struct Sampled {
     kind: TimeKind,
     times: KindTimes,
-    /// Unanswered requests without a sample of this time, because no byte was written.
+    /// Unanswered requests without this time, because no byte was written.
     untimed: u64,
     all_too_long: bool,
 }
@@ -136,7 +136,7 @@ impl Sampled {
             kind,
             times,
             untimed,
-            // Failed requests may have no stream, too, and their times have no lower limit.
+            // Failed requests may also have no stream, and their times have no lower bound.
             all_too_long: untimed == 0 && !is_of_streams && all_too_long(counters),
         }
     }
@@ -153,7 +153,7 @@ impl Sampled {
     }
 
     /// Returns the 95 % confidence interval. `None` if there are no samples, or if the quantile
-    /// falls among unanswered requests.
+    /// falls on an unanswered request.
     pub fn interval(&self, windows: &Windows, q: f64) -> Option<Interval> {
         confidence::interval(&self.times.answered, self.unanswered(), windows, q)
     }
@@ -168,8 +168,8 @@ impl Sampled {
         self.times.unanswered.count() + self.untimed
     }
 
-    /// Returns a quantile over all samples, with unanswered ones ranked last. `None` if there are
-    /// no samples.
+    /// Returns a quantile over all samples, with unanswered requests ranked last. `None` if there
+    /// are no samples.
     pub fn quantile(&self, q: f64) -> Option<Figure> {
         let rank = histogram::rank_of(q, self.count())?;
         let beyond = self.count() - rank;

@@ -1,4 +1,5 @@
-//! Why all threads of a pool are busy: they are held, or too few for the computation.
+//! Why all threads of a pool are busy: something holds them, or there are too few for the
+//! computation.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +19,14 @@ pub(super) struct Cause {
 }
 
 /// Returns why a pool with this number of threads was full in this period. `None` if the figures do
-/// not show it.
+/// not show the reason.
 pub(super) fn cause(
     all: &[WatchedMetric],
     cores: Option<f64>,
     stretch: TimeSpan,
     threads: f64,
 ) -> Option<Cause> {
-    // Without CPU figures, a thread that appears to wait may be waiting for the CPU.
+    // Without CPU figures, a thread that seems to wait may be waiting for the CPU.
     let processor = processor::share(all, cores, stretch)?;
     if processor >= BUSY || threads <= 0.0 {
         return None;
@@ -52,10 +53,10 @@ pub(super) fn cause(
     })
 }
 
-/// Returns the main holder and the mean number of threads it holds. Holders that are called in
+/// Returns the main holder and the mean number of threads that it holds. Holders that are called in
 /// sequence may be named together.
 fn most(all: &[WatchedMetric], stretch: TimeSpan, threads: f64) -> Option<(String, f64)> {
-    // Group by metric and holder, to keep a level and a sum of the same quantity apart.
+    // Group by metric and holder, so that a level and a sum of one quantity stay separate.
     let mut held: BTreeMap<&str, BTreeMap<String, f64>> = BTreeMap::new();
     for one in all {
         let Some(holder) = whom(one) else { continue };

@@ -24,15 +24,16 @@ pub use scope::ResourceScope;
 pub use streams::STREAMS;
 use watched::WatchedMetric;
 
-/// Limits reached within this time count as simultaneous, because samples are a second apart and
-/// CPU use is a mean.
+/// Maximum time between limits that count as simultaneous. Samples are a second apart, and CPU use
+/// is a mean.
 const TOGETHER_NS: u64 = 3_000_000_000;
 const BUSY: f64 = 0.8;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Saturation {
     pub reached: Vec<Reached>,
-    /// Index of the first one in `reached`. `None` if no limit was reached or the order is unknown.
+    /// Index in `reached` of the limit that was reached first. `None` if no limit was reached or
+    /// the order is unknown.
     pub first: Option<usize>,
     pub sentence: String,
     pub watched: Vec<String>,
@@ -56,16 +57,17 @@ pub struct Reached {
     pub held_by: Option<String>,
 }
 
-/// When the CPU of the load generator's machine was fully used.
+/// Periods in which the CPU of the load generator's machine was fully used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyGenerator {
-    /// Start of the first such period, in nanoseconds from the start of the test.
+    /// Start of the first period, in nanoseconds from the start of the test.
     pub at_ns: u64,
     /// Total length of these periods, in nanoseconds.
     pub held_ns: u64,
 }
 
-/// Returns `None` if the machine always had CPU to spare, or was not measured.
+/// Finds the periods in which the load generator's CPU was fully used. Returns `None` if there were
+/// none, or if the CPU was not measured.
 pub(crate) fn busy_generator(run: &Run) -> Option<BusyGenerator> {
     let own = run.server.series.iter();
     let own = own.filter(|series| series.source == watched::GENERATOR);
@@ -93,7 +95,7 @@ struct PoolLevel {
 }
 
 /// Finds the first bottleneck. `waited` is the number of requests that waited for an HTTP/2 stream.
-/// Returns `None` if no service was measured and the streams sufficed.
+/// Returns `None` if no service was measured and requests rarely waited for streams.
 pub(crate) fn find(run: &Run, moments: &[Moment], waited: u64) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
@@ -116,7 +118,7 @@ pub(crate) fn find(run: &Run, moments: &[Moment], waited: u64) -> Option<Saturat
     saturation.map(|found| with_unmatched(found, &pools::unmatched(&all, &run.manifest.pools)))
 }
 
-/// Adds declared pools whose metrics never appeared, because such a pool may have been full.
+/// Adds the declared pools whose metrics never appeared, because such a pool may have been full.
 fn with_unmatched(mut found: Saturation, missing: &[String]) -> Saturation {
     if !missing.is_empty() {
         let names = missing.join(", ");
@@ -134,7 +136,8 @@ fn judge(
     judge_with(all, &[], None, cores, rate)
 }
 
-/// Judges with `cores` of this machine and a function `rate` of the time.
+/// Finds the bottleneck, given the number of cores of this machine and a function from time to
+/// request rate.
 fn judge_with(
     all: &[WatchedMetric],
     declared: &[PoolFacts],
@@ -271,7 +274,7 @@ fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Opti
     }
 }
 
-/// Rounds a time to a second, because samples are a second apart.
+/// Rounds a time to whole seconds, because samples are a second apart.
 pub(crate) fn to_second(at_ns: u64) -> u64 {
     (at_ns + SECOND / 2) / SECOND * SECOND
 }

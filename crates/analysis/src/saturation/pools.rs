@@ -1,5 +1,5 @@
-//! Pools of threads, connections or descriptors. A pair of metrics gives size and use, and a third
-//! one may give the queue length.
+//! Pools of threads, connections or descriptors. A pair of metrics gives the size and the use. A
+//! third metric may give the queue length.
 
 use measure::TimeSpan;
 use record::PoolFacts;
@@ -121,11 +121,11 @@ pub(super) fn left(size: f64, waits: bool) -> String {
     format!("0 of {size} left{waits}")
 }
 
-/// Whether two sources measured the same pool, with equal size and use. Constant metrics must also
-/// have different names.
+/// Returns whether two sources measured the same pool, with equal size and use. If the metrics are
+/// constant, their names must also differ.
 pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
-    /// Maximum time between two samples that are compared. `AGREE` is the percentage of samples
-    /// that must be equal.
+    /// Maximum time between two samples to compare. `AGREE` is the percentage of samples that must
+    /// be equal.
     const APART_NS: u64 = 1_100_000_000;
     const AGREE: usize = 90;
     const LEAST: usize = 5;
@@ -188,7 +188,7 @@ fn by_declaration(
     level: &WatchedMetric,
     all: &[WatchedMetric],
 ) -> Option<Limited> {
-    // Take the metric of the same instance, or the only one.
+    // Use the metric of the same instance, or the only metric.
     let other = |name: &str| {
         let mut of_name = all.iter().filter(|one| is_of(one, facts, name));
         let same = of_name.clone().find(|one| one.of == level.of);
@@ -236,8 +236,8 @@ fn pool(
         PoolFigure::Free => (*at_ns, *value),
         PoolFigure::Used => (*at_ns, limit.at(*at_ns).unwrap_or(size) - value),
     });
-    // A pool below its limit may be full for several samples with a short queue, so a long queue or
-    // more samples are required.
+    // A pool below its limit may appear full in several samples with a short queue, so a long queue
+    // or more samples are required.
     let has_a_line = |stretch: TimeSpan| {
         let Some(waiting) = waiting else { return false };
         let is_long = |at_ns: u64, n: f64| {

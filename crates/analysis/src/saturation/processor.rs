@@ -1,4 +1,4 @@
-//! CPU use as a share, as cores used of cores available, or as time throttled.
+//! CPU use: as a share, as used and available cores, or as throttled time.
 
 use super::{Limited, watched::WatchedMetric};
 use measure::TimeSpan;
@@ -9,7 +9,7 @@ pub(crate) const QUOTA: &str = "CPU quota";
 const FULL: f64 = 0.95;
 const THROTTLED: f64 = 0.1;
 const HELD_BACK: &str = "container_cpu_cfs_throttled_seconds_total";
-/// Last words of the names of metrics that are a share of all cores.
+/// Last words in the names of metrics that are a share of all cores.
 const RATIOS: [&str; 4] = [
     "cpu_ratio",
     "system_cpu_usage",
@@ -23,7 +23,7 @@ struct ProcessorSource<'a> {
     by: &'a WatchedMetric,
     /// Number of cores. `None` if the values are already shares.
     cores: Option<f64>,
-    /// The value that corresponds to all cores, for example 100 for percentages.
+    /// Value that corresponds to all cores, for example 100 for percentages.
     scale: f64,
 }
 

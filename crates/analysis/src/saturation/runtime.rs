@@ -8,7 +8,7 @@ pub(crate) const HEAP: &str = "heap";
 const LAG_S: f64 = 0.1;
 /// Metrics of the event loop's lag: the median, or else the current value.
 const LAGS: [&str; 2] = ["event-loop-lag-p50", "event-loop-lag"];
-/// Share from which a heap counts as full, if garbage collection also takes much of the time.
+/// Share at which a heap counts as full, if garbage collection also takes much of the time.
 const FULL: f64 = 0.95;
 const COLLECTING_PERCENT: f64 = 10.0;
 
@@ -37,7 +37,7 @@ fn heap(used: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = used.before("heap-used")?;
     let max = used.sibling(all, before, "heap-max")?;
     let collecting = used.sibling(all, before, "gc-time");
-    // A heap is often full just before a collection.
+    // A heap is often full just before a garbage collection.
     let collects = |at_ns: u64| {
         let share = collecting.and_then(|collecting| collecting.at(at_ns));
         share.is_some_and(|share| share >= COLLECTING_PERCENT)

@@ -1,4 +1,4 @@
-//! Decides by kind, holder and name whether instances share a resource or each has one.
+//! Decides by kind, holder and name whether instances share a resource or have separate ones.
 
 use super::{Reached, pools};
 

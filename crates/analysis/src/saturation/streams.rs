@@ -1,4 +1,4 @@
-//! Streams of the test's own HTTP/2 connections: a pool that the server or the plan limits.
+//! The test's own HTTP/2 streams, as a pool that the server or the plan limits.
 
 use measure::{TimeSpan, interval::Gauge};
 use record::{IntervalRow, Run};
@@ -6,12 +6,13 @@ use record::{IntervalRow, Run};
 use super::{Limited, PoolLevel, pools};
 
 pub const STREAMS: &str = "HTTP/2 streams";
-/// Share of the streams that are open on average while requests wait for one.
+/// Minimum share of streams in use, on average, for the pool to count as full while requests wait.
 const FULL: f64 = 0.95;
-/// Number of consecutive full intervals, so that a burst does not count.
+/// Minimum number of consecutive full intervals, so that a burst does not count.
 const LEAST: usize = 2;
 
-/// Returns `None` if the run used no HTTP/2.
+/// Returns the limit on streams, with the times at which it was reached. `None` if the run did not
+/// use HTTP/2.
 pub(super) fn limit(run: &Run, waited: u64) -> Option<Limited> {
     let levels: Vec<StreamLevel> = run
         .totals
@@ -53,7 +54,7 @@ struct StreamLevel {
 }
 
 impl StreamLevel {
-    /// Returns `None` if no connection was open or no limit is known.
+    /// Creates the level of an interval. `None` if no connection was open or the limit is unknown.
     fn new(row: IntervalRow) -> Option<StreamLevel> {
         let http2 = &row.run.http2;
         let mean =

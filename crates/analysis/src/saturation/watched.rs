@@ -6,7 +6,8 @@ use record::server;
 
 pub(super) const GENERATOR: &str = "host";
 const LOOKS: usize = 5;
-/// Maximum time between consecutive samples. For slow sources it is a multiple of the usual time.
+/// Maximum time between consecutive samples. For slow sources, it is a multiple of their usual
+/// time.
 const APART_NS: u64 = 3_500_000_000;
 const TIMES_APART: f64 = 2.5;
 pub(super) const AT_LEAST_NS: u64 = 5_000_000_000;
@@ -16,7 +17,7 @@ pub(super) struct WatchedMetric {
     pub metric: String,
     pub of: Option<String>,
     pub unit: String,
-    /// Samples as pairs of time and level. For counters, the level is the growth per second.
+    /// Samples as pairs of time and level. The level of a counter is its growth per second.
     pub looks: Vec<(u64, f64)>,
 }
 
@@ -35,8 +36,8 @@ impl WatchedMetric {
         }
     }
 
-    /// Returns the part of the name before `last`: `a.b.` for the name `a.b.backlog` and `last` =
-    /// `backlog`.
+    /// Returns the part of the name before `last`: for the name `a.b.backlog` and `last` =
+    /// `backlog`, it is `a.b.`.
     pub fn before(&self, last: &str) -> Option<&str> {
         let before = self.metric.strip_suffix(last)?;
         (before.is_empty() || before.ends_with(['.', '_', ':', '-', '/'])).then_some(before)
@@ -85,7 +86,7 @@ impl WatchedMetric {
         self.all_lasting(is_so).into_iter().next()
     }
 
-    /// Returns the periods of at least `LOOKS` samples in which every sample is so.
+    /// Returns the periods of at least `LOOKS` samples in which `is_so` is true for every sample.
     pub fn all_lasting(&self, is_so: impl Fn(u64, f64) -> bool) -> Vec<TimeSpan> {
         let long = self.runs(is_so).into_iter();
         let long = long.filter(|(_, looks)| *looks >= LOOKS);

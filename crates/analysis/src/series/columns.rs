@@ -1,4 +1,5 @@
-//! Columns with one figure per point. A percentile among timed-out requests is their time limit.
+//! Columns with one value per point. A percentile that falls on a timed-out request equals its time
+//! limit.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -79,7 +80,7 @@ pub struct StreamColumns {
     pub chunks: Vec<u64>,
 }
 
-/// Times are in nanoseconds.
+/// Columns of times, in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[allow(
     missing_docs,
@@ -125,7 +126,7 @@ pub fn build(moments: &[Cow<Moment>]) -> Columns {
 }
 
 impl Columns {
-    /// Returns the columns of response counts by the first digit of the status, from 1.
+    /// Returns the columns with response counts by the first digit of the status, starting with 1.
     pub fn classes(&mut self) -> [&mut Vec<u64>; 5] {
         [
             &mut self.status_1xx,
@@ -270,6 +271,6 @@ fn share_of(parts: &[(u64, u64)]) -> Option<f64> {
     let (part, of) = parts
         .iter()
         .fold((0, 0), |(part, of), (a, b)| (part + a, of + b));
-    // The kernel counts in ticks, so a sample may overlap the previous one slightly.
+    // The kernel counts in ticks, so a sample may slightly overlap the previous one.
     (!parts.is_empty()).then(|| (part as f64 / of.max(1) as f64).min(1.0))
 }

@@ -1,4 +1,4 @@
-//! Custom metrics point by point, for those that the record keeps over time.
+//! Custom metrics point by point. Includes only the metrics that the record keeps over time.
 
 use std::borrow::Cow;
 
@@ -22,10 +22,10 @@ pub struct CustomSeries {
     pub p50: FigureColumn,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub p95: FigureColumn,
-    /// Means of a gauge, and shares of a share or a check. Empty for other types.
+    /// Means of a gauge, or shares of a share or a check. Empty for other types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mean: FigureColumn,
-    /// Sums of a sum, 0 for a point without values. Empty for other types.
+    /// Sums of a `sum` metric, with 0 for a point without values. Empty for other types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sum: Vec<f64>,
 }

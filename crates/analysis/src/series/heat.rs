@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::shape::Grid;
 use crate::moments::Moment;
 
-/// Maximum number of columns, so that each is at least a pixel wide on paper.
+/// Maximum number of columns. With more, a column would be narrower than a pixel on paper.
 const COLUMNS: usize = 240;
 const GRID: Grid = Grid(10.0);
 
@@ -17,7 +17,7 @@ pub struct Heat {
     pub time: String,
     pub every: usize,
     pub bounds_ns: Vec<u64>,
-    /// Alternating row and count for each column, without empty rows.
+    /// Pairs of row and count for each column, as a flat list. Rows with count 0 are omitted.
     pub columns: Vec<Vec<u64>>,
 }
 

@@ -25,7 +25,7 @@ const PARTS: [TimeKind; 4] = [
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LabelSeries {
     pub id: u16,
-    /// The time of the percentiles: `response`, `service` or `iteration`.
+    /// Kind of time of the percentiles: `response`, `service` or `iteration`.
     pub time: Option<Cow<'static, str>>,
     pub from_ns: Vec<u64>,
     pub to_ns: Vec<u64>,
@@ -34,7 +34,7 @@ pub struct LabelSeries {
     pub p50: Vec<Option<u64>>,
     pub p95: Vec<Option<u64>>,
     pub p99: Vec<Option<u64>>,
-    /// Non-empty latency buckets over the whole run: lower bound, upper bound and count.
+    /// Non-empty latency buckets over the whole run, each with lower bound, upper bound and count.
     pub density: Vec<(u64, u64, u64)>,
     pub times: Vec<Spread>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,7 +43,7 @@ pub struct LabelSeries {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The part of the request: `connect`, `tls`, `first_byte` or `script`.
+    /// Part of the request: `connect`, `tls`, `first_byte` or `script`.
     pub time: Cow<'static, str>,
     pub count: u64,
     pub p50: Figure,
@@ -125,7 +125,7 @@ fn label_series(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<Labe
     Some(label_series)
 }
 
-/// Returns the statistics of a part of the request. `None` if there are no samples, for example of
+/// Returns the statistics of a part of the request. `None` if there are no samples, for example for
 /// handshakes on reused connections.
 fn spread(part: &LabelTotals, kind: TimeKind) -> Option<Spread> {
     let was_measured = measure::OutcomeClass::ALL

@@ -1,4 +1,4 @@
-//! Distributes the unsent arrivals of a lost node evenly over the period in which they were lost.
+//! Distributes the unsent arrivals of a lost node evenly over the period in which they were due.
 
 use measure::TimeSpan;
 use record::Run;

@@ -1,5 +1,5 @@
-//! `series.json`: chart data. A chart has at most 720 points. Wider points merge distributions and
-//! never average percentiles. See `docs/reference/series-json.md`.
+//! `series.json`: chart data. A chart has at most 720 points. Wider points merge distributions, and
+//! percentiles are never averaged. See `docs/reference/series-json.md`.
 
 mod columns;
 mod custom;
@@ -37,13 +37,13 @@ pub struct Series {
     pub heat: Heat,
     pub distribution: Vec<Distribution>,
     pub labels: Vec<LabelSeries>,
-    /// Whether each point on its own meets each criterion.
+    /// Result of each criterion at each point, judged by that point alone.
     pub criteria_timeline: Vec<Vec<Option<bool>>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<Panel>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<Constant>,
-    /// Metrics that the test's script reported. At most [`record::history::MOST_CUSTOM`].
+    /// Metrics that the test script reported. At most [`record::history::MOST_CUSTOM`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub custom: Vec<CustomSeries>,
 }

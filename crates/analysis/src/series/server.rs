@@ -26,7 +26,7 @@ pub struct Panel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Constant {
     pub name: String,
-    /// The value with its unit. If instances differ, the distinct values in ascending order.
+    /// Value with its unit. If instances differ, the distinct values in ascending order.
     pub text: String,
 }
 
@@ -81,7 +81,8 @@ fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
 }
 
-/// Returns panels of all metrics. Keeps empty panels, because live pages refer to panels by index.
+/// Returns the panels of all metrics. Keeps empty panels, because live pages refer to panels by
+/// index.
 pub fn panels(run: &Run, moments: &[Cow<Moment>]) -> Vec<Panel> {
     let all = run.server.series.iter();
     all.map(|series| Panel {

@@ -1,4 +1,4 @@
-//! Distribution of a run: percentile curve, and counts in logarithmic cells.
+//! Distribution of a run: percentile curve, and counts in logarithmic buckets.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Distribution {
     pub unanswered: u64,
     /// Pairs of a share of requests and the nanoseconds that this share did not exceed.
     pub curve: Vec<(f64, u64)>,
-    /// Lower end, upper end and count of each non-empty cell.
+    /// Lower end, upper end and count of each non-empty bucket.
     pub density: Vec<(u64, u64, u64)>,
 }
 
@@ -60,7 +60,7 @@ fn distribution(part: &LabelTotals, kind: TimeKind) -> Distribution {
     let mut curve = Vec::new();
     for step in 0u32.. {
         let q = 1.0 - 0.5f64.powf(f64::from(step) / f64::from(STEPS));
-        // With less than one sample beyond this quantile, the curve has reached its maximum.
+        // If less than one sample is beyond this quantile, the curve has reached its maximum.
         let last = (1.0 - q) * (sampled.count() as f64) < 1.0;
         let q = if last { 1.0 } else { q };
         match sampled.quantile(q).and_then(|figure| figure.ns) {

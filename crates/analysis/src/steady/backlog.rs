@@ -8,10 +8,10 @@ use crate::headline_time::headline_time;
 use crate::{figures::Sampled, moments::Moment};
 
 const FOR_A_BACKLOG: usize = 10;
-/// Minimum rise of the median, from the first third to the last, that counts as longer responses.
+/// Minimum rise of the median, from the first third to the last, that counts as slower responses.
 const RISES: f64 = 1.2;
-/// Minimum ratio of median to minimum that counts as longer responses, because the median stops
-/// rising once requests time out.
+/// Minimum ratio of median to minimum that counts as slower responses. It is needed because the
+/// median stops rising once requests time out.
 const MIN_RATIO: f64 = 5.0;
 const ALIKE: f64 = 0.01;
 
@@ -19,7 +19,7 @@ const ALIKE: f64 = 0.01;
 pub struct Flow {
     pub arrived: f64,
     pub answered: f64,
-    /// Growth of the backlog. `None` if growth is not certain.
+    /// Growth of the backlog. `None` if it is not certain that the backlog grows.
     pub grows: Option<f64>,
     pub is_judged: bool,
 }
@@ -30,7 +30,7 @@ pub(super) fn overload(
     within: &[&Moment],
     kind: TimeKind,
 ) -> Option<SteadyState> {
-    // Users of a closed loop never arrive faster than they are answered.
+    // In a closed loop, requests never arrive faster than they are answered.
     let has_arrivals = matches!(run.manifest.load.model, Model::Open | Model::Mixed);
     if !has_arrivals || within.len() < FOR_A_BACKLOG {
         return None;
@@ -106,7 +106,8 @@ fn seconds(within: &[&Moment]) -> f64 {
     within.iter().map(|moment| moment.length_ns()).sum::<u64>() as f64 / 1e9
 }
 
-/// Returns the numbers of requests that reached the service or timed out, and of responses.
+/// Returns the number of requests that reached the service or timed out, and the number of
+/// responses.
 fn flow(moment: &Moment) -> (f64, f64) {
     let counters = &moment.all.slot.counters;
     let arrived = counters.issued.saturating_sub(lost(moment));
@@ -120,7 +121,8 @@ fn lost(moment: &Moment) -> u64 {
     counters.without_answer().saturating_sub(too_long)
 }
 
-/// Returns the number of due arrivals, except those skipped or unable to reach the service.
+/// Returns the number of due arrivals, except for those that were skipped or could not reach the
+/// service.
 fn due(moment: &Moment) -> f64 {
     let due = moment.sum(|row| row.run.due);
     let turned_away = moment.sum(|row| row.run.skipped) + lost(moment);

@@ -1,4 +1,4 @@
-//! Detects the steady state in the longest period of constant load, from median and p99 of the
+//! Detects the steady state in the longest period of constant load, from the median and p99 of the
 //! headline time and from errors. Ignores changes below 10 % (median), 25 % (p99) or two percentage
 //! points (errors).
 
@@ -28,31 +28,31 @@ use stretch::Segment;
 pub struct Steady {
     pub behaviour: Behaviour,
     pub sentence: String,
-    /// Index in `phases` of the examined phase. `None` if none was examined.
+    /// Index in `phases` of the examined phase. `None` if no phase was examined.
     pub phase: Option<usize>,
     pub from_ns: u64,
     pub to_ns: u64,
     /// Start of the steady state. `None` if there was none or its start is unknown.
     pub settled_ns: Option<u64>,
-    /// Headline time of requests or iterations that ended after `settled_ns`.
+    /// Headline time of the requests or iterations that ended after `settled_ns`.
     pub stats: Option<Stats>,
-    /// The figure that changed: `p50` or `p99` of the headline time, `errors` or `in_flight`.
-    /// `None` if no figure changed.
+    /// Figure that changed: `p50` or `p99` of the headline time, `errors` or `in_flight`. `None` if
+    /// no figure changed.
     pub figure: Option<String>,
     pub at_ns: Option<u64>,
-    /// The time before the change, in nanoseconds. Set if the figure is a time.
+    /// Time before the change, in nanoseconds, if the figure is a time.
     pub before_ns: Option<u64>,
     pub after_ns: Option<u64>,
-    /// The share before the change. Set if the figure is a share.
+    /// Share before the change, if the figure is a share.
     pub before_share: Option<f64>,
     pub after_share: Option<f64>,
-    /// Change per minute of a drifting figure, relative for times.
+    /// Change per minute of a drifting figure. Relative if the figure is a time.
     pub change_per_minute: Option<f64>,
-    /// Requests that arrived per second. Set for overload only.
+    /// Requests that arrived per second. Set only for an overload.
     pub arrived_per_second: Option<f64>,
-    /// Requests answered per second, whether ok or failed. Set for overload only.
+    /// Requests answered per second, successful or failed. Set only for an overload.
     pub answered_per_second: Option<f64>,
-    /// Growth of the backlog in requests per second. Set for overload only.
+    /// Growth of the backlog in requests per second. Set only for an overload.
     pub backlog_per_second: Option<f64>,
 }
 
@@ -74,7 +74,7 @@ pub enum Behaviour {
     WarmingUp,
     Drifting,
     Shifting,
-    /// More requests arrived than were answered, so there is no steady state.
+    /// Requests arrived faster than they were answered, so there is no steady state.
     Overload,
     /// The load was never constant for long enough, or too few requests ended.
     Unknown,
@@ -97,7 +97,7 @@ pub fn detect(run: &Run, moments: &[Moment]) -> Option<Steady> {
     Some(text::describe(run, found, kind))
 }
 
-/// Checks whether a run with this load can have a steady state.
+/// Checks whether a run with this load can have a steady state. On failure, returns the reason.
 pub(crate) fn possible(run: &Run) -> Result<(), String> {
     if run.manifest.load.by.is_some() {
         return Ok(());
@@ -211,7 +211,7 @@ fn goes(
     }
 }
 
-/// Handles a start that was faster than the rest while the backlog grew, which is not a warm-up.
+/// Handles a beginning that was faster than the rest while the backlog grew. This is not a warm-up.
 fn rise(points: &SegmentPoints, within: &[&Moment], cut: usize) -> Option<SteadyState> {
     if cut == 0 {
         return None;
@@ -244,7 +244,7 @@ fn in_flight(moments: &[&Moment]) -> Option<f64> {
     (samples > 0).then(|| total as f64 / samples as f64)
 }
 
-/// Whether the number of requests in flight doubles under constant load and exceeds a small
+/// Returns whether the number of requests in flight doubles under constant load and exceeds a small
 /// minimum.
 pub(crate) fn piles_up(before: f64, after: f64) -> bool {
     const FACTOR: f64 = 2.0;

@@ -50,7 +50,7 @@ fn too_short(moments: &[&Moment], length_ns: u64) -> String {
     )
 }
 
-/// Merges each `width` moments into one point. Returns `None` if too many points have too few
+/// Merges groups of `width` moments into points. Returns `None` if too many points have too few
 /// samples.
 fn points(moments: &[&Moment], kind: TimeKind, width: usize) -> Option<SegmentPoints> {
     let (mut spans, mut counts, mut errors) = (Vec::new(), Vec::new(), Vec::new());

@@ -115,15 +115,14 @@ pub fn simulated_run(plan: &Plan, seed: u64, seconds: u64, ms: impl Fn(f64) -> f
     })
 }
 
-/// Simulates a FIFO server for 1,000 requests/s. Requests time out after `gives_up` seconds but are
-/// still processed.
+/// Simulates a FIFO server with 1,000 requests/s. Requests time out after `gives_up` seconds but
+/// are still processed.
 #[must_use]
 pub fn queue(seconds: u64, comes: u64, gives_up: Option<f64>) -> Run {
     bounded_queue(seconds, comes, gives_up, None)
 }
 
-/// Simulates `queue` with space for `limit_s` seconds of work. Arrivals beyond that fail
-/// immediately.
+/// Simulates `queue` with space for `limit_s` seconds of work. Further arrivals fail immediately.
 #[must_use]
 pub fn bounded_queue(seconds: u64, comes: u64, gives_up: Option<f64>, limit_s: Option<f64>) -> Run {
     let plan = plan(vec![phase(seconds)]);

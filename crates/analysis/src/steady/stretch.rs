@@ -68,7 +68,7 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
     longest.ok_or_else(|| NEVER.to_owned())
 }
 
-/// Returns the periods in which the load of every workload is constant, or zero. Omits periods in
+/// Returns the periods in which the load of every workload is constant or zero. Omits periods in
 /// which no workload runs.
 fn constant_mixes(workloads: &[WorkloadFacts], end_ns: u64) -> Vec<Segment> {
     let bounds = workloads.iter().flat_map(|workload| {
@@ -144,7 +144,8 @@ impl Segment {
     }
 }
 
-/// Finds the longest period with a constant number of users, for loads under external control.
+/// Finds the longest period with a constant number of users, for loads that are controlled
+/// externally.
 fn same_users(moments: &[Moment]) -> Option<Segment> {
     let users = |moment: &Moment| moment.rows.last().map(|row| row.run.users.last);
     let same = moments.chunk_by(|a, b| users(a) == users(b));
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn mixes_are_constant_while_every_workload_is() {
-        // The first one ramps until 20, and the second one starts at 30 and ends at 60.
+        // The first workload ramps until 20. The second starts at 30 and ends at 60.
         let workloads = [workload(0, 90, &[(20, 90)]), workload(30, 60, &[(30, 60)])];
         let spans = constant_mixes(&workloads, 100);
         let spans: Vec<(u64, u64)> = spans.iter().map(|one| (one.from_ns, one.to_ns)).collect();
@@ -196,7 +197,7 @@ mod tests {
             spans.iter().map(|one| (one.from_ns, one.to_ns)).collect()
         };
         assert_eq!(spans(&[pausing.clone()]), [(0, 30), (60, 90)]);
-        // Another workload keeps running.
+        // The other workload continues.
         let other = workload(0, 90, &[(0, 90)]);
         assert_eq!(spans(&[pausing, other]), [(0, 30), (30, 60), (60, 90)]);
     }

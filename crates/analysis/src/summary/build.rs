@@ -1,4 +1,4 @@
-//! Builds the summary: sums, rows, ledgers, notes and results of criteria.
+//! Builds the main part of the summary: sums, rows, ledgers, notes and results of criteria.
 
 use std::collections::BTreeMap;
 
@@ -115,7 +115,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
     summary
 }
 
-/// Returns the exit code. Without a complete record, the criteria become undecided.
+/// Returns the exit code. If the record is incomplete, criteria are undecided.
 fn exit_code(
     run: &Run,
     criteria: &mut [Judged],
@@ -256,7 +256,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         first_byte: stats(TimeKind::FirstByte)
             .filter(|_| !is_iteration && !is_unanswered(label, part)),
         iteration: stats(TimeKind::Iteration).filter(|_| is_iteration),
-        // Scenarios of the same name share a label, and some of them may have no pauses.
+        // Scenarios with the same name share a label, and some of them may have no pauses.
         unpaused: stats(TimeKind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
         stream: super::stream::row(part, stats, elapsed_ns).filter(|_| !is_iteration),
         codes: codes(counters),
@@ -269,7 +269,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
     }
 }
 
-/// Returns the responses by status.
+/// Returns the number of responses by status.
 fn codes(counters: &Counters) -> BTreeMap<String, u64> {
     let codes = counters.codes.0.iter();
     codes.map(|(status, n)| (status.to_string(), *n)).collect()
@@ -282,7 +282,7 @@ fn all_timed(part: &LabelTotals, stats: &figures::Stats) -> bool {
     timed.map(measure::Histogram::count).sum::<u64>() == stats.count
 }
 
-/// Whether the label's requests have no response, like MQTT messages with QoS 0.
+/// Returns whether requests of the label have no response, like MQTT messages with QoS 0.
 fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
     let mut times = OutcomeClass::ALL
         .iter()
@@ -293,15 +293,15 @@ fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
         && times.all(|times| times.max() == Some(0))
 }
 
-/// Whether the label has this time. Requests that all failed before the first byte have no service
-/// time.
+/// Returns whether the label has this time. If all requests failed before the first byte, they have
+/// no service time.
 fn has_times(part: &LabelTotals, kind: TimeKind) -> bool {
     OutcomeClass::ALL
         .iter()
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some())
 }
 
-/// Returns the mean of a gauge until `until_ns`, the period that rates use too.
+/// Returns the mean of a gauge until `until_ns`. Rates cover the same period.
 pub(super) fn level(
     run: &Run,
     until_ns: u64,
@@ -323,7 +323,7 @@ pub(super) fn level(
     }
 }
 
-/// Returns the number of samples before the given time, assuming that samples are evenly spread.
+/// Returns the number of samples before `until_ns`, assuming that samples are evenly spread.
 fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
     if until_ns >= span.to_ns {
         return samples;
@@ -335,7 +335,7 @@ fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
 /// Warns if no request succeeded and there are no criteria.
 fn all_failed(summary: &Summary) -> Option<String> {
     let ended = summary.requests.failed + summary.requests.unanswered;
-    // A run of a single iteration prints a trace instead.
+    // A run with a single iteration prints a trace instead.
     let is_told = !summary.criteria.is_empty() || summary.run.model == Model::Once;
     let all = !is_told && summary.requests.ok == 0 && ended > 0;
     let most = summary.errors.first();
@@ -374,7 +374,7 @@ fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Warns about stop rules on metrics that no source reported, because they cannot fire.
+/// Warns about stop rules on metrics that no source reported, because they can never fire.
 fn unwatched(run: &Run) -> Vec<String> {
     let note = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
@@ -419,7 +419,7 @@ fn broken_ledgers(summary: &Summary) -> impl Iterator<Item = String> {
     })
 }
 
-/// Says how optional checks of the script ended, which do not decide the verdict.
+/// Reports the results of the script's optional checks, which do not affect the verdict.
 fn optional_checks(run: &Run) -> impl Iterator<Item = String> + '_ {
     let checks = run
         .events

@@ -1,4 +1,4 @@
-//! Custom metrics: figures that the test's script reported by name.
+//! Custom metrics in the summary: metrics that the test script reported by name.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     verdict::{Judged, percentile_name},
 };
 
-/// A metric that the test's script reported.
+/// A metric that the test script reported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CustomRow {
     pub name: String,
@@ -21,12 +21,12 @@ pub struct CustomRow {
     pub kind: String,
     /// Sum of a counter, or number of values, events, errors or evaluations.
     pub count: u64,
-    /// `count`, or the sum of a `sum`, divided by the run's elapsed time in seconds.
+    /// `count`, or the sum of a `sum` metric, divided by the run's elapsed time in seconds.
     pub per_second: f64,
-    /// Statistics by name. Of a histogram: `min`, `mean`, `p50`, `p95`, `p99`, `max`, and every
-    /// percentile that a criterion judges. Of a gauge: `min`, `mean`, `max`, and percentiles that a
-    /// criterion judges. Of a sum: `sum`. Of a share or a check: `share`, from 0 to 1. `None` for
-    /// other types.
+    /// Statistics by name. For a histogram: `min`, `mean`, `p50`, `p95`, `p99`, `max`, and every
+    /// percentile that a criterion judges. For a gauge: `min`, `mean`, `max`, and percentiles that
+    /// a criterion judges. For a sum: `sum`. For a share or a check: `share`, from 0 to 1. `None`
+    /// for other types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<BTreeMap<String, f64>>,
     /// Figures that criteria judge, for example `values/p95`.
@@ -34,9 +34,9 @@ pub struct CustomRow {
     pub judged: Vec<String>,
 }
 
-/// Statistic of a share or a check.
+/// Name of the statistic of a share or a check.
 pub const SHARE: &str = "share";
-/// Statistic of a sum.
+/// Name of the statistic of a sum.
 pub const SUM: &str = "sum";
 
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
@@ -96,7 +96,7 @@ fn judged_quantiles(run: &Run, name: &str) -> Vec<f64> {
     criteria.filter_map(|one| quantile(one.metric)).collect()
 }
 
-/// Lists in each row which of its figures are judged.
+/// Adds to each row the names of its figures that criteria judge.
 pub(crate) fn mark(rows: &mut [CustomRow], criteria: &[Judged]) {
     let paths = criteria
         .iter()
@@ -110,7 +110,7 @@ pub(crate) fn mark(rows: &mut [CustomRow], criteria: &[Judged]) {
     }
 }
 
-/// Says that names were counted together, if there were too many.
+/// Returns a note if there were too many names, so that some were counted together.
 pub(super) fn note(run: &Run) -> Option<String> {
     run.totals.custom.has_other_names().then(|| {
         format!(

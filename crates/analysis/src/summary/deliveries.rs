@@ -1,4 +1,4 @@
-//! Deliveries: messages that were published, and how many of them each receiver got. MQTT
+//! Deliveries of messages: published messages, and how many of them each receiver got. MQTT
 //! subscribers and WebSocket listeners share these figures.
 
 use std::collections::BTreeMap;
@@ -7,25 +7,25 @@ use record::Run;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Published messages and their deliveries to receivers of one kind.
+/// Published messages, and their deliveries to receivers of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryRow {
-    /// `listeners` (of WebSocket connections) or `mqtt` (subscribers).
+    /// Kind of receivers: `listeners` (of WebSocket connections) or `mqtt` (subscribers).
     pub receivers: String,
-    /// Number of receivers of the plan. `None` for MQTT, where each subscription counts.
+    /// Number of receivers in the plan. `None` for MQTT, where each subscription counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<u64>,
-    /// Connections that were accepted. Those of MQTT include publishers and reconnects.
+    /// Number of accepted connections. For MQTT, this includes publishers and reconnects.
     pub connected: u64,
     /// Receivers whose connection ended before the run did.
     pub left: u64,
     /// Messages that were sent.
     pub published: u64,
     pub refused: u64,
-    /// Messages without an answer, of which it is unknown whether they arrived.
+    /// Published messages without a response, so that it is unknown whether they arrived.
     pub unknown: u64,
-    /// Deliveries of all messages that were not refused, to each receiver that was connected.
-    /// `None` if some clients did not report.
+    /// Expected deliveries: all messages that were not refused, to each receiver that was
+    /// connected. `None` if some clients did not report.
     pub expected: Option<u64>,
     /// Expected deliveries that arrived.
     pub received: u64,
@@ -34,21 +34,21 @@ pub struct DeliveryRow {
     pub duplicates: u64,
     pub out_of_order: u64,
     /// Deliveries to receivers that were not connected when the message was published. `None` for
-    /// MQTT, whose brokers may keep messages.
+    /// MQTT, whose brokers may store messages.
     #[serde(default)]
     pub not_due: Option<u64>,
-    /// Messages that arrived although they were refused, or published before the receiver was
-    /// ready.
+    /// Deliveries that arrived unexpectedly: the message was refused, or it was published before
+    /// the receiver was ready.
     pub received_not_due: u64,
-    /// Receivers that missed a message.
+    /// Receivers that missed at least one message.
     pub receivers_with_losses: u64,
-    /// Messages that arrived from another run.
+    /// Received messages from another run.
     pub foreign: u64,
-    /// Messages that arrived without a stamp.
+    /// Received messages without a stamp.
     pub unstamped: u64,
 }
 
-/// Number of lost deliveries. It is a range if some messages are unknown.
+/// The number of lost deliveries. It is a range if the fate of some messages is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LostRange {
     pub least: u64,
@@ -56,7 +56,7 @@ pub struct LostRange {
 }
 
 impl DeliveryRow {
-    /// Computes the figures from counts by name, as in `found.json`.
+    /// Computes the figures from counts by name, as stored in `found.json`.
     #[must_use]
     pub fn from_counts(receivers: &str, counts: &BTreeMap<String, u64>) -> DeliveryRow {
         let of = |name: &str| counts.get(name).copied().unwrap_or(0);
@@ -88,7 +88,7 @@ impl DeliveryRow {
     }
 }
 
-/// Returns a row for each kind of receivers that has counts.
+/// Returns a row for each kind of receiver that has counts.
 pub(super) fn rows(run: &Run) -> Vec<DeliveryRow> {
     let counts = |receivers: &str| -> Option<BTreeMap<String, u64>> {
         let members = run.found.as_ref()?.get(receivers)?.as_object()?.iter();

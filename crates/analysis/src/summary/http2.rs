@@ -1,4 +1,4 @@
-//! HTTP/2 in the summary: negotiated versions, connections, streams, and waiting for them.
+//! HTTP/2 in the summary: negotiated versions, connections, streams, and waiting for streams.
 
 use std::collections::BTreeMap;
 
@@ -14,34 +14,34 @@ use super::{LevelStats, build::level};
 use crate::figures::{Sampled, Stats};
 use record::{Run, units};
 
-/// Share of requests that wait for a stream above which the summary has a sentence about it.
+/// Share of requests that waited for a stream at which the summary adds a sentence about it.
 const WORTH_A_SENTENCE: f64 = 0.01;
 
-/// Connections and streams of HTTP/2.
+/// HTTP/2 connections and streams.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Http2 {
-    /// Version and limit of each origin that negotiated one.
+    /// Negotiated version and stream limit of each origin.
     pub negotiated: Vec<OriginVersion>,
-    /// Connections opened.
+    /// Number of connections opened.
     pub opened: u64,
-    /// Connections closed by cause: `goaway`, `idle`, `lost`, `violation`, `client`.
+    /// Number of closed connections by cause: `goaway`, `idle`, `lost`, `violation`, `client`.
     pub closed: BTreeMap<String, u64>,
-    /// Open connections.
+    /// Number of open connections.
     pub connections: LevelStats,
-    /// Requests on each closed connection. `None` if none was closed.
+    /// Requests per closed connection. `None` if no connection was closed.
     pub requests_per_connection: Option<RequestsPerConnection>,
-    /// Open streams.
+    /// Number of open streams.
     pub streams: LevelStats,
-    /// Streams that client and server allow on a connection at the end of the run. `None` if no
-    /// server sent its limit.
+    /// Maximum number of streams per connection at the end of the run, as client and server allow
+    /// it. `None` if no server sent its limit.
     pub stream_limit: Option<u64>,
-    /// Requests that waited for a stream, although all connections were open.
+    /// Requests that waited for a stream, although all permitted connections were open.
     pub waited: u64,
-    /// How long these requests waited for a stream.
+    /// Time that these requests waited for a stream.
     pub stream_wait: Option<Stats>,
-    /// Requests sent again, because the server had certainly not processed them.
+    /// Requests sent again because the server had certainly not processed them.
     pub resent: u64,
-    /// Requests in flight on connections that were lost.
+    /// Requests in flight on lost connections.
     pub lost_requests: u64,
     /// RST_STREAM frames received, by error code.
     pub resets_received: BTreeMap<String, u64>,
@@ -49,22 +49,22 @@ pub struct Http2 {
     pub resets_sent: BTreeMap<String, u64>,
     /// GOAWAY frames received, by error code.
     pub goaways: BTreeMap<String, u64>,
-    /// Time in which uploads waited for flow control, summed over the uploads.
+    /// Total time that uploads waited for flow control. Concurrent waits add up.
     pub upload_blocked_ns: u64,
-    /// Sizes of headers.
+    /// Sizes of headers before and after compression.
     pub header_bytes: HeaderBytes,
-    /// What requests waited for. `None` if at most 1 % waited for a stream.
+    /// Sentence about what requests waited for. `None` if at most 1 % waited for a stream.
     pub sentence: Option<String>,
 }
 
-/// The HTTP version that was negotiated with an origin.
+/// The HTTP version that the client negotiated with an origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OriginVersion {
     /// Scheme, host and port.
     pub origin: String,
     /// `h2` or `http/1.1`.
     pub version: String,
-    /// Streams that the server allows on a connection. `None` if it has no limit.
+    /// Maximum number of streams per connection that the server allows. `None` if it has no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
 }
@@ -79,10 +79,10 @@ impl From<&NegotiatedVersion> for OriginVersion {
     }
 }
 
-/// Number of requests on the connections that were closed.
+/// Number of requests per closed connection.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestsPerConnection {
-    /// Number of connections.
+    /// Number of closed connections.
     pub connections: u64,
     /// Smallest number of requests.
     pub min: u64,
@@ -92,20 +92,20 @@ pub struct RequestsPerConnection {
     pub max: u64,
 }
 
-/// Bytes of headers before and after compression.
+/// Sizes of headers before and after compression, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeaderBytes {
-    /// Names and values of requests.
+    /// Names and values of request headers.
     pub sent: u64,
-    /// Header blocks of requests.
+    /// Compressed header blocks of requests.
     pub sent_compressed: u64,
-    /// Names and values of responses.
+    /// Names and values of response headers.
     pub received: u64,
-    /// Header blocks of responses.
+    /// Compressed header blocks of responses.
     pub received_compressed: u64,
 }
 
-/// Returns `None` if no connection used HTTP/2.
+/// Returns the HTTP/2 figures of a run. `None` if no connection used HTTP/2.
 pub(super) fn row(run: &Run, issued: u64) -> Option<Http2> {
     let counts = &run.totals.rows.http2;
     if counts.opened == 0 {
@@ -182,8 +182,8 @@ fn sentence(row: &Http2, issued: u64) -> Option<String> {
     ))
 }
 
-/// Returns what was negotiated, such as `h2 (4 connections, server allows 128 streams)`. `None` if
-/// all origins can only use HTTP/1.1.
+/// Returns the negotiated versions, such as `h2 (4 connections, server allows 128 streams)`. `None`
+/// if all origins can only use HTTP/1.1.
 pub(super) fn negotiated(run: &Run) -> Option<String> {
     let versions = &run.manifest.negotiated;
     let http2: Vec<&NegotiatedVersion> = versions.iter().filter(|one| one.is_http2()).collect();
@@ -231,7 +231,7 @@ fn number(n: u64, thing: &str) -> String {
     format!("{} {thing}{plural}", units::count(n))
 }
 
-/// Returns notes about causes that counts alone do not show.
+/// Returns notes about causes that the counts do not show.
 pub(super) fn notes(row: &Http2) -> Vec<String> {
     const CALM: &str = "ENHANCE_YOUR_CALM";
     let sum = |counts: &BTreeMap<String, u64>, code: &str| counts.get(code).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The summary as JSON. For imported runs, omits figures that the original tool did not report.
+//! The summary as JSON. Imported runs omit figures that the original tool did not report.
 
 use serde_json::{Map, Value};
 

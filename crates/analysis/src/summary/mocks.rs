@@ -1,4 +1,5 @@
-//! Accuracy of mocks by route: the requested latency and the actual one that mocks measured.
+//! Accuracy of mocks by route: the requested latency, and the actual latency that the mocks
+//! measured.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The reported statistics, each with the minimum number of responses.
+/// Reported statistics, each with the minimum number of responses that it requires.
 const TOLD: [(&str, u64); 4] = [("mean", 1), ("p50", 20), ("p95", 200), ("p99", 1_000)];
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,10 +17,10 @@ pub struct MockRow {
     pub route: String,
     pub received: u64,
     pub codes: BTreeMap<u16, u64>,
-    /// Requests that the mock answered by resetting the connection.
+    /// Requests for which the mock reset the connection.
     pub resets: u64,
     pub silent: u64,
-    /// The recorded requests from which the response times were taken, if any.
+    /// Recorded requests on which the response times are based, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     pub times: Vec<MockTime>,
@@ -34,11 +35,11 @@ pub struct MockRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MockTime {
     pub statistic: String,
-    /// The response time in the plan. `None` if the time depends on the load.
+    /// Response time in the plan. `None` if it depends on the load.
     pub planned_ns: Option<u64>,
-    /// The response time computed for the received requests, with faults and queues.
+    /// Response time computed for the received requests, with faults and queues.
     pub due_ns: u64,
-    /// The response time that the mock served.
+    /// Response time that the mock actually served.
     pub served_ns: u64,
 }
 
@@ -46,7 +47,7 @@ pub struct MockTime {
 pub struct MockCapacity {
     pub workers: u32,
     pub per_second: f64,
-    /// Share of time in which workers were busy.
+    /// Share of time in which the workers were busy.
     pub utilisation: f64,
 }
 

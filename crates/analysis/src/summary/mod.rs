@@ -62,10 +62,10 @@ use record::{Model, NodeRow, RunState};
 
 pub const SCHEMA: u32 = 2;
 
-/// Number of requests from which p99.9 has at least ten samples beyond it.
+/// Minimum number of requests for p99.9 to have at least ten samples beyond it.
 pub const P999_SAMPLES: u64 = 10_000;
 
-/// Members of [`Stats`] that tables show.
+/// Fields of [`Stats`] that tables show.
 pub const STATISTICS: [&str; 7] = ["mean_ns", "p50", "p90", "p95", "p99", "p999", "max"];
 
 #[must_use]
@@ -83,18 +83,18 @@ pub struct Summary {
     /// Criteria of the plan that this run cannot decide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged_criteria: Vec<String>,
-    /// Whether the measurement can be trusted. `None` if the measurement was not judged.
+    /// Result of judging the measurement. `None` if it was not judged.
     pub measurement: Option<Measurement>,
     pub exit_code: u8,
     pub arrivals: Option<ArrivalLedger>,
-    /// Processes that were lost during the run, and their lost load.
+    /// Processes that were lost during the run, with their lost load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Loss>,
     pub requests: Requests,
     pub phases: Vec<PhaseRow>,
     #[serde(default)]
     pub scenarios: Vec<ScenarioRow>,
-    /// The workloads of the plan. Empty if it has a single load.
+    /// Workloads of the plan. Empty if the plan has a single load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadRow>,
     /// Load in its first, last and best quarters. `None` if the run was too short.
@@ -103,40 +103,39 @@ pub struct Summary {
     /// nothing was sent.
     #[serde(default)]
     pub steady: Option<Steady>,
-    /// Recovery of the target. `None` in closed loops, for incomplete runs, and if there is nothing
-    /// to report.
+    /// Recovery of the target. `None` for closed loops, for incomplete runs, and if there is
+    /// nothing to report.
     #[serde(default)]
     pub recovery: Option<Recovery>,
-    /// Measured resources that reached their limits. `None` if no service was measured.
+    /// Resources that reached their limits. `None` if no service was measured.
     #[serde(default)]
     pub saturation: Option<Saturation>,
-    /// When the CPU of the load generator's machine was fully used. `None` if it never was for
-    /// several samples in a row.
+    /// Periods in which the CPU of the load generator's machine was fully used. `None` if there was
+    /// no such period of several consecutive samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_generator: Option<BusyGenerator>,
     /// Metrics of the service over the whole run, by metric and instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerRow>,
-    /// Requests within bounds, for each goodput that criteria judge.
+    /// Requests within bounds, for each goodput metric in the criteria.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub goodput: Vec<GoodputRow>,
-    /// Metrics that the test's script reported. Empty if there are none.
+    /// Metrics that the test script reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub custom: Vec<CustomRow>,
-    /// Messages that were published, and their deliveries to WebSocket listeners and MQTT
-    /// subscribers. Empty if there are none.
+    /// Published messages, and their deliveries to WebSocket listeners and MQTT subscribers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deliveries: Vec<DeliveryRow>,
-    /// How closely mocks kept to the planned times. Empty if no mock was called.
+    /// Accuracy of the mocks' response times. Empty if no mock was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
-    /// Results of each node if several machines ran the test; otherwise empty.
+    /// Results of each node. Empty unless several machines ran the test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeRow>,
     pub all: Row,
     pub labels: Vec<Row>,
     pub iterations: Vec<Row>,
-    /// A row for each group of the plan (steps that are timed together), in plan order.
+    /// A row for each group of steps that are timed together, in plan order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transactions: Vec<Row>,
     #[serde(alias = "ladders")]
@@ -144,13 +143,14 @@ pub struct Summary {
     pub confidence: Vec<Confidence>,
     /// Time from the intended start until the worker picks up the request.
     pub lateness: Option<Stats>,
-    /// Time from when the worker picks up the request to the first byte written.
+    /// Time from the worker's pick-up of the request to the first byte written.
     pub wait: Option<Stats>,
-    /// Time from the test script's call until it receives the response. `None` if no test script
-    /// ran.
+    /// Time from the call in the test script until the script receives the response. `None` if no
+    /// test script ran.
     #[serde(default)]
     pub script: Option<Stats>,
-    /// Time from the last byte read until the busy test script receives the response.
+    /// Time from the last byte read until the test script, which may be busy, receives the
+    /// response.
     #[serde(default)]
     pub lag: Option<Stats>,
     pub connect: Option<Stats>,
@@ -158,7 +158,7 @@ pub struct Summary {
     pub in_flight: LevelStats,
     pub users: LevelStats,
     pub connections_opened: u64,
-    /// Statistics of HTTP/2 connections and streams. `None` if no connection used HTTP/2.
+    /// HTTP/2 connections and streams. `None` if no connection used HTTP/2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http2: Option<Http2>,
     /// WebSocket connections and messages. `None` if there were none.
@@ -167,10 +167,10 @@ pub struct Summary {
     /// Socket.IO sessions and events. `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socketio: Option<SocketIo>,
-    /// Requests that carried a trace context. `None` if the plan does not send one.
+    /// Requests that carried a trace context. `None` if the plan sends no trace context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traces: Option<Traces>,
-    /// Causes of errors, most frequent first.
+    /// Error causes, most frequent first.
     pub errors: Vec<ErrorRow>,
     pub conclusions: Vec<Conclusion>,
     pub assumptions: Vec<String>,
@@ -180,8 +180,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns the headline time of requests: response time, except that other tools' results may
-    /// have only service time.
+    /// Returns the headline time of requests: the response time, or the service time for results of
+    /// other tools that lack it.
     #[must_use]
     pub fn headline(&self) -> TimeKind {
         if self.all.service.is_some() && self.all.response.is_none() {
@@ -200,13 +200,14 @@ impl Summary {
         }
     }
 
-    /// Whether the run fails only because all of its requests failed.
+    /// Returns whether the run fails only because all of its requests failed.
     #[must_use]
     pub fn all_failed(&self) -> bool {
         self.exit_code == 1 && self.criteria.is_empty()
     }
 
-    /// Whether the generator disturbed the measurement, so that its times support no conclusion.
+    /// Returns whether the load generator disturbed the measurement, so that its times support no
+    /// conclusion.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         let measurement = self.measurement.as_ref();
@@ -219,8 +220,8 @@ impl Summary {
         verdict.is_some_and(|verdict| verdict != "VALID")
     }
 
-    /// Whether a criterion judges a figure of a row, for example `response/p95`. If tables show one
-    /// label in place of all requests, its row has the figures of all requests.
+    /// Returns whether a criterion judges a figure of a row, for example `response/p95`. If tables
+    /// show a single label in place of all requests, criteria on all requests apply to its row.
     #[must_use]
     pub fn is_judged(&self, row: &Row, figure: &str) -> bool {
         let groups = [
@@ -244,7 +245,8 @@ impl Summary {
         paths.any(|path| Some(path) == listed.as_ref() || is_whole && *path == whole)
     }
 
-    /// Returns the percentiles that only criteria name, as pairs of time and name, for columns.
+    /// Returns the percentiles that occur only in criteria, as pairs of time and name, for
+    /// additional columns.
     #[must_use]
     pub fn judged_percentiles(&self) -> BTreeSet<(&str, &str)> {
         let times = self.rows().flat_map(|row| &row.judged_percentiles);
@@ -255,7 +257,8 @@ impl Summary {
         names.collect()
     }
 
-    /// Whether a criterion judges a statistic of one of the row's times, for example `service`.
+    /// Returns whether a criterion judges a statistic of this time of the row, for example
+    /// `service`.
     #[must_use]
     pub fn judges_time(&self, row: &Row, time: &str) -> bool {
         STATISTICS
@@ -270,7 +273,7 @@ impl Summary {
             .chain(&self.transactions)
     }
 
-    /// Returns rows for tables: all requests and each label, or only the label if there is just
+    /// Returns the rows for tables: all requests and each label, or only the label if there is just
     /// one.
     #[must_use]
     pub fn request_rows(&self) -> Vec<&Row> {
@@ -280,7 +283,8 @@ impl Summary {
         }
     }
 
-    /// Returns rows for tables. Empty if each iteration is one scheduled request.
+    /// Returns the rows of iterations for tables. Empty if each iteration is a single scheduled
+    /// request.
     #[must_use]
     pub fn iteration_rows(&self) -> &[Row] {
         let says_the_same = |request: &Row, whole: &Row| {
@@ -317,7 +321,7 @@ impl Summary {
 pub struct Stopped {
     /// When the rule fired, in nanoseconds from the start.
     pub at_ns: u64,
-    /// The rule, and the value measured in its window.
+    /// Text of the rule, and the value measured in its window.
     pub text: String,
     /// Whether the rule ended the run without failing it.
     #[serde(default)]
@@ -328,7 +332,7 @@ pub struct Stopped {
 pub struct Identity {
     pub name: String,
     pub target: String,
-    /// The command that started the run: `run`, `artillery`, `mqtt`, `wrk` or `locust`.
+    /// Command that started the run: `run`, `artillery`, `mqtt`, `wrk` or `locust`.
     pub frontend: String,
     pub started_utc: String,
     pub started_wall_ns: u64,
@@ -353,11 +357,11 @@ pub struct Identity {
     /// Seed of the random numbers. `None` if the run was imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// End of the record in nanoseconds from the start, if the record is incomplete. All figures
-    /// cover only the time before it.
+    /// End of an incomplete record, in nanoseconds from the start. All figures cover only the time
+    /// before it. `None` if the record is complete.
     #[serde(default)]
     pub record_ends_ns: Option<u64>,
-    /// Why the record could not be written, which ended the run.
+    /// Why writing the record failed, which ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<String>,
 }
@@ -377,31 +381,32 @@ pub struct Row {
     /// Time from the first byte written to the last byte read.
     pub service: Option<Stats>,
     /// Time from the intended start to the last byte read. `None` unless the schedule determined
-    /// every start.
+    /// every intended start.
     pub response: Option<Stats>,
     /// Time from the first byte written to the first byte of the response read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Stats>,
-    /// Time of an iteration, from the intended arrival to the last response, or of a transaction.
+    /// Time of an iteration from the intended arrival to the last response, or time of a
+    /// transaction.
     pub iteration: Option<Stats>,
-    /// Iteration or transaction time minus think times. `None` unless all samples of the row come
+    /// Iteration or transaction time without think times. `None` unless all samples of the row are
     /// from scenarios or groups with think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaused: Option<Stats>,
     /// Figures of streamed responses. `None` if the row has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamRow>,
-    /// Responses by status: an HTTP code, or `websocket:1011`.
+    /// Number of responses by status: an HTTP code, or a text such as `websocket:1011`.
     pub codes: BTreeMap<String, u64>,
     #[serde(rename = "none")]
     pub unanswered: BTreeMap<String, u64>,
     pub bytes_out: u64,
     pub bytes_in: u64,
-    /// Fields that the tool of an imported run did not report. Reports omit them.
+    /// Fields that the original tool of an imported run did not report. Reports omit them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreported: Vec<String>,
-    /// Percentiles that criteria judge and that the statistics above lack, by time and name, for
-    /// example `response` and `p75`.
+    /// Percentiles that criteria judge and the statistics above lack, by time and name, for example
+    /// `response` and `p75`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub judged_percentiles: BTreeMap<String, BTreeMap<String, Figure>>,
     /// Names of this row's figures that criteria judge, such as `response/p95`.

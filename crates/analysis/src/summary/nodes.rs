@@ -1,13 +1,14 @@
-//! Finds nodes for which the target was slower, because merged histograms hide such differences.
+//! Finds nodes for which the target responded more slowly, because merged histograms hide such
+//! differences.
 
 use record::{NodeRow, NodeState, units};
 
-/// Minimum factor between nodes, in addition to a test for chance.
+/// Minimum factor between nodes. A test for chance must also find a difference.
 const APART: f64 = 1.25;
 
 pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
     let of = |row: &NodeRow| row.response_p95_within_ns;
-    // A lost node has results only of the beginning, which may have been slow for all nodes.
+    // A lost node has only results from the beginning, when all nodes may have been slow.
     let whole = rows.iter().filter(|row| row.state != NodeState::Lost);
     let reported = whole.filter_map(|row| {
         let (low, high) = of(row)?;

@@ -12,13 +12,13 @@ pub struct Headline {
     pub sentence: String,
     /// Figures that decided the verdict.
     pub figures: Vec<Deciding>,
-    /// The question that the run answers: the objective of the plan, or its criteria.
+    /// Question that the run answers: the objective of the plan, or its criteria.
     #[serde(default)]
     pub question: String,
-    /// How certain the answer is, and why.
+    /// How certain the answer is, with the reason.
     #[serde(default)]
     pub certainty: String,
-    /// What to do, most important first. Each sentence names its reason.
+    /// Advice, most important first. Each sentence states its reason.
     #[serde(default)]
     pub advice: Vec<String>,
     #[serde(default)]
@@ -42,7 +42,8 @@ pub struct Conclusion {
     pub kind: String,
     pub tone: Tone,
     pub text: String,
-    /// Paths of the figures in `summary.json`, for example `all.service.p99`.
+    /// Paths in `summary.json` of the figures that support the conclusion, for example
+    /// `all.service.p99`.
     pub figures: Vec<String>,
 }
 

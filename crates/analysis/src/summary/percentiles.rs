@@ -1,4 +1,4 @@
-//! Percentile tables of each label.
+//! Tables of percentiles for each label.
 
 use measure::{LabelId, label::Role};
 use schemars::JsonSchema;
@@ -12,11 +12,11 @@ pub const SHARES: [f64; 11] = [
     0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.0,
 ];
 
-/// Percentiles of a label's headline time.
+/// The percentiles of a label's headline time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentileRow {
     pub id: LabelId,
-    /// The time measured: `response`, `iteration` or `service`.
+    /// Measured time: `response`, `iteration` or `service`.
     pub time: String,
     /// One figure for each of the quantiles 0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999,
     /// 0.9999, 1.

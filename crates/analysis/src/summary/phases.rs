@@ -18,7 +18,7 @@ pub struct PhaseRow {
     pub end_ns: u64,
     /// Planned arrivals that were due before the run ended. `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Finished arrivals of the phase, whatever their outcome. `None` in a closed loop.
+    /// Finished arrivals of the phase, with any result. `None` in a closed loop.
     pub started: Option<u64>,
     /// Finished requests whose intended start is in the phase.
     pub requests: u64,

@@ -16,16 +16,16 @@ use record::{LabelTotals, Model, PhaseFacts, Run};
 
 const WORTH_TELLING_NS: u64 = 1_000_000_000;
 const MORE_LOAD: f64 = 1.2;
-/// A service has recovered if its p95 is at most this multiple of the earlier p95, or within the
-/// earlier spread.
+/// A service counts as recovered if its p95 is at most this multiple of the earlier p95, or within
+/// the earlier spread.
 const AS_BEFORE: f64 = 1.5;
-/// A service has recovered only if its share of errors grew by at most this much.
+/// A service counts as recovered only if its share of errors has grown by at most this much.
 const MORE_ERRORS: f64 = 0.01;
-/// A recovery must last this long, or to the end of the load.
+/// Minimum duration of a recovery, unless the load ends before, in nanoseconds.
 const HELD_NS: u64 = 10_000_000_000;
 const FEWEST: u64 = 20;
 const QUARTILED: usize = 5;
-/// After a peak, load up to this multiple of the earlier load counts as equal.
+/// After a peak, a load up to this multiple of the earlier load counts as equal.
 const SAME_LOAD: f64 = 1.1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,40 +44,40 @@ pub struct AfterLoad {
     /// Time from the end of the load to the last completion.
     pub drained_ns: u64,
     pub ended: u64,
-    /// Requests among `ended` that failed or had no complete response.
+    /// Requests in `ended` that failed or had no complete response.
     pub errors: u64,
     pub p95: Option<Figure>,
 }
 
-/// Speed of responses after a peak, compared with before the peak.
+/// Response times after a peak, compared with those before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeakRecovery {
-    /// Index in `phases` of the peak.
+    /// Index of the peak in `phases`.
     pub phase: usize,
     pub end_ns: u64,
     pub issued_per_second: f64,
-    /// Requests answered per second during the peak, whether ok or failed.
+    /// Requests answered per second during the peak, successful or failed.
     pub answered_per_second: f64,
     pub in_flight: u64,
     /// 95th percentile of the headline time in the phase before the peak.
     pub before: Figure,
-    /// Maximum p95 that counts as recovered: the larger of 1.5 times `before` and the upper fence
-    /// of that phase's points.
+    /// Maximum p95 that counts as recovered: the larger of 1.5 times `before` and the upper outlier
+    /// limit of that phase's points.
     pub bound_ns: u64,
     /// Maximum share of errors that counts as recovered.
     pub error_bound: f64,
-    /// Time from the end of the peak to the first point from which the service stays recovered for
-    /// 10 s. 0 means immediately, `None` never or unknown.
+    /// Time from the end of the peak until the service has recovered and stays recovered for 10 s.
+    /// 0 means immediately, and `None` means never or unknown.
     pub settled_ns: Option<u64>,
-    /// Time from the end of the peak until as few requests are in flight as before it. `None` if
-    /// this did not happen.
+    /// Time from the end of the peak until as few requests are in flight as before the peak. `None`
+    /// if this did not happen.
     pub drained_ns: Option<u64>,
     /// Time from the end of the peak to the end of the load. 0 if no load followed the peak.
     pub observed_ns: u64,
     /// Whether the service had not recovered when the load ended.
     pub slow_until_end: bool,
-    /// Whether an overload sustains itself: the service stayed slow for at least 10 s although the
-    /// load was no higher than before the peak.
+    /// Whether the overload sustained itself: the service stayed slow for at least 10 s, although
+    /// the load was no higher than before the peak.
     pub is_metastable: bool,
 }
 
@@ -153,7 +153,7 @@ fn peak(
             chunks[at].span.from_ns - end_ns
         }
     });
-    // Without load after the peak, slow responses are left over from the peak.
+    // Without load after the peak, slow responses are remnants of the peak.
     let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
     let slow_until_end = settled_ns.is_none()
         && load_behind.is_some_and(|following| {
@@ -198,7 +198,7 @@ fn peak(
     })
 }
 
-/// Finds the first recovered point whose following 10 s also count as recovered.
+/// Returns the first recovered point for which the following 10 s also count as recovered.
 fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
     (0..chunks.len()).find(|first| {
         let until_ns = chunks[*first].span.from_ns + HELD_NS;
@@ -213,8 +213,8 @@ fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) 
     })
 }
 
-/// Returns the time from the end of the peak until the mean number in flight is at most the earlier
-/// maximum.
+/// Returns the time from the end of the peak until the mean number of requests in flight is at most
+/// the earlier maximum.
 fn drained(moments: &[Moment], quiet: &Range<u64>, end_ns: u64) -> Option<u64> {
     let in_flight = |moment: &Moment| moment.level(|row| row.run.in_flight);
     let usual = moments.iter().filter(|m| is_in(m, quiet));

@@ -10,7 +10,7 @@ use record::{Model, Run, RunState};
 
 const HOUR_S: f64 = 3600.0;
 const MOST_DRAWN_LIVE: u64 = 2_000_000;
-/// Maximum number of arrivals drawn for a final summary, which takes seconds.
+/// Maximum number of arrivals to draw for a final summary. Drawing this many takes seconds.
 const MOST_DRAWN: u64 = 500_000_000;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,11 +21,11 @@ pub struct ScenarioRow {
     /// Workload of the scenario. `None` if the plan has a single load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// Share of arrivals, or of those of its workload, that the scenario's weight gives. `None` if the record does not contain
-    /// it.
+    /// Share of arrivals that the scenario's weight gives, of all arrivals or of its workload.
+    /// `None` if the record does not contain it.
     pub share: Option<f64>,
-    /// Planned arrivals that were due before the run ended, as drawn by weight. `None` in a closed
-    /// loop.
+    /// Planned arrivals that were due before the run ended, by the random choice of scenarios.
+    /// `None` in a closed loop.
     pub planned: Option<u64>,
     pub planned_per_hour: Option<f64>,
     pub planned_per_second: Option<f64>,
@@ -67,7 +67,7 @@ pub(super) fn rows(
         let total = own.map_or(0, |own| own.total_weight);
         let drawn = own.and_then(|own| own.drawn.as_ref());
         let planned = match workload {
-            // A tool's workload is its own scenario, and the plan does not draw.
+            // A tool's workload is also its only scenario, and the plan chooses none at random.
             Some((_, facts)) if !known => super::workloads::planned(run, arrivals, facts),
             _ => drawn
                 .filter(|_| known)
@@ -115,7 +115,7 @@ pub(super) fn rows(
         .collect()
 }
 
-/// The scenarios of a load, or of one workload: the sum of their weights, and the arrivals of each
+/// The scenarios of a load or a workload: the sum of their weights, and the arrivals of each
 /// scenario of the plan.
 struct ScenarioShares {
     total_weight: u64,
@@ -123,7 +123,7 @@ struct ScenarioShares {
     drawn: Option<Vec<u64>>,
 }
 
-/// Returns the shares of the single load, or of each workload.
+/// Returns the shares of the single load, or those of each workload.
 fn shares(run: &Run, arrivals: Option<&ArrivalLedger>, in_flight: bool) -> Vec<ScenarioShares> {
     let facts = &run.manifest.scenarios;
     let most = if in_flight {
@@ -152,7 +152,7 @@ fn shares(run: &Run, arrivals: Option<&ArrivalLedger>, in_flight: bool) -> Vec<S
         };
         let weights: Vec<u32> = facts.iter().map(weight).collect();
         let planned = super::workloads::planned(run, arrivals, workload);
-        // A tool whose scenarios the plan does not contain has no weights.
+        // A tool whose scenarios are not in the plan has no weights.
         let planned = planned.filter(|_| !facts.is_empty());
         new(plan::seed_of_workload(seed, index), weights, planned)
     };

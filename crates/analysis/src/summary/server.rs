@@ -1,4 +1,4 @@
-//! Server metrics over the whole run: the smallest and largest sample, and the mean.
+//! Server metrics over the whole run: the smallest sample, the largest sample and the mean.
 
 use measure::TimeSpan;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::exclusions::ExcludedSpans;
 use record::{Run, server::MetricSeries};
 
-/// A metric of one instance, over the same time as criteria on it.
+/// A metric of one instance. It covers the same time as criteria on the metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerRow {
     /// Source and metric, for example `puma.puma_request_backlog`.
@@ -16,7 +16,7 @@ pub struct ServerRow {
     pub instance: Option<String>,
     pub unit: String,
     pub min: f64,
-    /// Mean, weighted by the time that each sample covers.
+    /// Mean, with each sample weighted by the time it covers.
     pub mean: f64,
     pub max: f64,
 }
@@ -28,7 +28,7 @@ pub(super) fn rows(run: &Run, elapsed_ns: u64) -> Vec<ServerRow> {
     all.filter_map(|series| row(series, &spans)).collect()
 }
 
-/// Returns `None` if the metric has no samples.
+/// Returns the row of a metric. `None` if it has no samples.
 fn row(series: &MetricSeries, spans: &[TimeSpan]) -> Option<ServerRow> {
     let (mut sum, mut known_ns) = (0.0, 0);
     let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -12,19 +12,19 @@ pub struct SocketIo {
     pub opened: u64,
     /// Sessions and namespaces that the server refused.
     pub refused: u64,
-    /// Sessions that moved from polling to a WebSocket.
+    /// Sessions upgraded from polling to a WebSocket.
     pub upgraded: u64,
-    /// Sessions that should have moved to a WebSocket, and stayed on polling.
+    /// Sessions that failed to upgrade to a WebSocket and continued with polling.
     pub not_upgraded: u64,
     /// Sessions open at the end of the run.
     pub open: u64,
     /// Sessions that Loadline closed.
     pub closed_here: u64,
-    /// Sessions that the server ended.
+    /// Sessions that the server closed.
     pub closed_by_server: u64,
-    /// Sessions lost with their connection, or because the server violated the protocol.
+    /// Sessions whose connection was lost, or whose server violated the protocol.
     pub lost: u64,
-    /// Sessions given up because the server's pings stopped.
+    /// Sessions closed because the server stopped sending pings.
     pub ping_timeouts: u64,
     /// Events sent.
     pub sent: u64,
@@ -32,18 +32,18 @@ pub struct SocketIo {
     pub received: u64,
     /// Acknowledgements received.
     pub acknowledged: u64,
-    /// Received events and acknowledgements for which no step waited.
+    /// Received events and acknowledgements that no step waited for.
     pub unclaimed: u64,
-    /// Pings of the server, which were answered.
+    /// Pings received from servers and answered.
     pub pings: u64,
-    /// Polling requests, which receive or send.
+    /// Polling requests, for sending or for receiving.
     pub polls: u64,
-    /// Polling requests with another status than 200. A load balancer that sends the requests of a
+    /// Polling requests with a status other than 200. A load balancer that sends the requests of a
     /// session to different servers causes status 400.
     pub refused_polls: u64,
 }
 
-/// Returns `None` if no step asked for a session that got an answer.
+/// Returns the Socket.IO figures of a run. `None` if no request for a session got a response.
 pub(super) fn row(run: &Run) -> Option<SocketIo> {
     let counts = &run.totals.rows.socketio;
     if counts.opened + counts.refused + counts.polls == 0 {

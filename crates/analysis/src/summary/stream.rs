@@ -1,4 +1,4 @@
-//! Figures of streamed responses: time to first token, gaps, tokens, goodput.
+//! Figures of streamed responses: time to first token, gaps, tokens and goodput.
 
 use measure::{TimeKind, stream::StreamCounts};
 use plan::criteria::{GoodputBound, SpanFilter, goodputs, parse_criterion};
@@ -8,42 +8,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::{ArrivalLedger, Figure, Sampled, Stats, per_second, share_of};
 
-/// Figures of the streamed responses of a row. Incomplete streams rank above all others in the times
-/// of whole responses.
+/// The streamed responses of a row. In the times of whole responses, incomplete streams rank above
+/// all others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamRow {
-    /// Number of finished requests whose response should be a stream.
+    /// Finished requests for which the plan expects a streamed response.
     pub requests: u64,
-    /// Number of those with a complete stream.
+    /// Finished requests whose stream was complete.
     pub complete: u64,
     /// Time from the intended start to the first event.
     pub first_event: Option<Stats>,
     /// Time from the first byte written to the first event.
     pub first_event_service: Option<Stats>,
-    /// Time from the intended start to the first event with content: time to first token.
+    /// Time from the intended start to the first event with content: the time to first token
+    /// (TTFT).
     pub ttft: Option<Stats>,
     /// Time from the first byte written to the first event with content.
     pub ttft_service: Option<Stats>,
-    /// Time between two events with content. All streams together, so that long streams have more
+    /// Time between two events with content. All streams count together, so long streams have more
     /// influence.
     pub gap: Option<Stats>,
-    /// Mean time per token after the first one, per stream.
+    /// Mean time per token after the first token of a stream.
     pub per_token: Option<Stats>,
-    /// Number of events, without pings.
+    /// Number of events except pings.
     pub events: u64,
     /// Number of events with content.
     pub chunks: u64,
-    /// Number of output tokens: as reported by servers, otherwise events with content.
+    /// Number of output tokens: the reported ones, and the events with content of streams without a
+    /// reported number.
     pub tokens: u64,
-    /// Number of complete streams in which the server reported the number of tokens.
+    /// Complete streams for which the server reported the number of tokens.
     pub reporting: u64,
-    /// The part of `tokens` that are events with content, because their streams are incomplete or
+    /// Part of `tokens` that counts events with content, because their streams are incomplete or
     /// their servers reported no number.
     pub unreported_tokens: u64,
     /// `tokens` divided by the run's elapsed time in seconds.
     pub tokens_per_second: f64,
-    /// Share of the events with content that arrived alone in a read. The others have no time
-    /// between them. `None` if there were none.
+    /// Share of the events with content that were the only one in a read. The others have no time
+    /// between them. `None` if there were no events with content.
     pub alone_share: Option<f64>,
 }
 
@@ -60,7 +62,7 @@ impl StreamRow {
         }
     }
 
-    /// Returns what tokens are counted by.
+    /// Returns a description of how tokens are counted.
     #[must_use]
     pub fn token_source(&self) -> &'static str {
         if self.unreported_tokens == self.tokens {
@@ -73,12 +75,12 @@ impl StreamRow {
     }
 }
 
-/// Requests within the bounds of a goodput.
+/// The requests within the bounds of a goodput metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoodputRow {
-    /// The bounds, for example `ttft < 1s`.
+    /// Bounds, for example `ttft < 1s`.
     pub bounds: Vec<String>,
-    /// Number of successful requests within all bounds.
+    /// Successful requests within all bounds.
     pub good: u64,
     /// Denominator of `share`: ended requests and unsent arrivals.
     pub of: u64,
@@ -88,7 +90,7 @@ pub struct GoodputRow {
     pub per_second: f64,
 }
 
-/// Returns the figures of a row's streams. `None` if none of its responses should be a stream.
+/// Returns the streaming figures of a row. `None` if it has no requests with a streamed response.
 pub(super) fn row(
     part: &LabelTotals,
     stats: impl Fn(TimeKind) -> Option<Stats>,
@@ -117,7 +119,7 @@ pub(super) fn row(
     })
 }
 
-/// Returns a row for each goodput that criteria judge.
+/// Returns a row for each goodput metric in the criteria.
 pub(super) fn goodput_rows(
     run: &Run,
     arrivals: Option<&ArrivalLedger>,
@@ -139,7 +141,7 @@ pub(super) fn goodput_rows(
     all_goodputs(run).into_iter().enumerate().map(row).collect()
 }
 
-/// Returns the bounds of all goodputs of a run's criteria. Their indices are those of the record.
+/// Returns the bounds of all goodput metrics in a run's criteria. The record uses their indices.
 pub(crate) fn all_goodputs(run: &Run) -> Vec<Vec<GoodputBound>> {
     let manifest = &run.manifest;
     let criteria = manifest.criteria.iter().chain(&manifest.unjudged_criteria);
@@ -149,10 +151,10 @@ pub(crate) fn all_goodputs(run: &Run) -> Vec<Vec<GoodputBound>> {
     goodputs(&criteria)
 }
 
-/// Numbers of requests within bounds.
+/// The number of requests within bounds.
 pub(crate) struct Goodput {
     pub good: u64,
-    /// Finished requests that should be within the bounds.
+    /// Finished requests that count in the denominator.
     pub of: u64,
 }
 
@@ -173,12 +175,12 @@ impl Goodput {
     }
 }
 
-/// Below this share of events that arrive alone, the report notes that they are bundled.
+/// Share of events that arrive alone below which the report notes that events are bundled.
 const ALONE: f64 = 0.9;
-/// Largest share of a gap that the generator's own delay may have.
+/// Maximum share of a gap that the load generator's own delay may have.
 const OWN_DELAY: f64 = 0.05;
 
-/// Returns the notes on streams of all requests.
+/// Returns the notes on the streams of all requests.
 pub(super) fn notes(run: &Run, all: Option<&StreamRow>) -> Vec<String> {
     let Some(row) = all else { return Vec::new() };
     let mut notes = Vec::new();
@@ -250,7 +252,7 @@ mod tests {
         };
         assert_eq!(row(0, 20).token_source(), "events with content");
         assert_eq!(row(100, 0).token_source(), "the server's usage figures");
-        // All complete streams reported, and an incomplete one did not.
+        // All complete streams reported a number, and an incomplete stream did not.
         assert!(row(100, 20).token_source().contains("and events"));
         let row = row(100, 20);
         assert_eq!((row.tokens, row.tokens_per_second), (120, 60.0));

@@ -1,4 +1,4 @@
-//! Traced requests in the summary: how many there were, and the slowest of each label.
+//! Traced requests in the summary: their number, and the slowest ones of each label.
 
 use std::collections::BTreeMap;
 
@@ -10,46 +10,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::share_of;
 
-/// Requests that carried a trace context.
+/// The requests that carried a trace context.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Traces {
-    /// Which requests carry one: `all requests`, or part of them.
+    /// Which requests carry a trace context: `all requests`, or a description of the part.
     pub sampling: String,
-    /// Number of finished requests that carried one.
+    /// Number of finished requests that carried a trace context.
     pub requests: u64,
-    /// Their share of all finished requests. `None` if no request finished.
+    /// Share of all finished requests. `None` if no request finished.
     pub share: Option<f64>,
-    /// At most 20 requests of each label with the longest response times, by label, slowest first.
+    /// The requests with the longest response times, at most 20 of each label, by label and with
+    /// the slowest first.
     pub slowest: Vec<SlowRequest>,
-    /// What tracing means for the measurement.
+    /// Sentence about the effect of tracing on the measurement.
     pub sentence: String,
 }
 
-/// A traced request among the slowest of its label. Times are in nanoseconds.
+/// A traced request that is one of the slowest of its label. Times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowRequest {
-    /// Number of the label.
+    /// ID of the label.
     pub label: LabelId,
     /// Name of the label.
     pub text: String,
-    /// Ids of the request.
+    /// Trace and span IDs of the request.
     #[serde(flatten)]
     pub ids: TraceIds,
-    /// Address of the trace. `None` if the plan has no address of traces.
+    /// URL of the trace. `None` if the plan has no URL for traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Time from the intended start to the last byte of the response, or until the request was
-    /// given up.
+    /// abandoned.
     pub response_ns: u64,
     /// Time from the first byte written to the last byte of the response. `None` if nothing was
     /// written.
     pub service_ns: Option<u64>,
-    /// Intended start, from the start of the run.
+    /// Intended start, in nanoseconds from the start of the run.
     pub intended_ns: u64,
-    /// Status of the response: an HTTP code, or a text. `None` if there was none.
+    /// Status of the response: an HTTP code, or a text. `None` if there was no response.
     #[schemars(with = "serde_json::Value")]
     pub status: Option<Status>,
-    /// Reason under which the request is counted as an error. `None` if it succeeded.
+    /// Reason under which the request counts as an error. `None` if it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -67,8 +68,8 @@ impl SlowRequest {
 }
 
 impl Traces {
-    /// Returns at most `of_label` of the slowest requests of each label, and at most `all` together:
-    /// the slowest of every label first.
+    /// Returns at most `of_label` slowest requests of each label, and at most `all` together,
+    /// starting with the slowest of every label.
     #[must_use]
     pub fn most_useful(&self, of_label: usize, all: usize) -> Vec<&SlowRequest> {
         let mut rank = BTreeMap::new();
@@ -86,7 +87,7 @@ impl Traces {
     }
 }
 
-/// Most rows of a label, and most rows together, while the run goes on.
+/// Maximum number of rows per label, and of all rows, during a run.
 const SHOWN_LIVE: [usize; 2] = [5, 100];
 
 /// Returns the traced requests of a run. `None` if no request could carry a trace context.
@@ -133,7 +134,7 @@ pub(super) fn row(run: &Run, finished: u64) -> Option<Traces> {
     if !run.live {
         return Some(traces);
     }
-    // A live page gets the summary every second.
+    // A live page receives the summary every second.
     let shown = traces.most_useful(SHOWN_LIVE[0], SHOWN_LIVE[1]);
     let slowest = shown.into_iter().cloned().collect();
     Some(Traces { slowest, ..traces })

@@ -1,4 +1,4 @@
-//! Compares the first, last and best quarters of the load.
+//! Comparison of the first, last and best quarters of the load.
 
 use measure::{TimeKind, slot::Counters};
 use schemars::JsonSchema;

@@ -12,32 +12,33 @@ use record::Run;
 pub struct WebSocket {
     /// Connections opened.
     pub opened: u64,
-    /// Upgrades that the server refused, or answered against the rules.
+    /// Upgrades that the server refused, or answered with an invalid handshake.
     pub refused: u64,
     /// Connections open at the end of the run.
     pub open: u64,
     /// Connections that Loadline closed.
     pub closed_here: u64,
-    /// Connections that the server closed, by close code. 1005 means that it gave no code.
+    /// Number of connections that the server closed, by close code. 1005 means that it sent no
+    /// code.
     pub closed_by_server: BTreeMap<String, u64>,
-    /// Connections that ended without a close frame of the server, or because it violated the
-    /// protocol, or for lack of memory.
+    /// Connections that ended without a close frame from the server, because of a protocol
+    /// violation, or for lack of memory.
     pub lost: u64,
     /// Messages sent.
     pub sent: u64,
     /// Messages received.
     pub received: u64,
-    /// Received messages for which no step waited.
+    /// Received messages that no step waited for.
     pub unclaimed: u64,
-    /// Pings of the server, which were answered.
+    /// Pings received from servers and answered.
     pub pings: u64,
-    /// Bytes of frames sent, with their heads.
+    /// Bytes of frames sent, including frame headers.
     pub bytes_sent: u64,
-    /// Bytes of frames received, with their heads.
+    /// Bytes of frames received, including frame headers.
     pub bytes_received: u64,
 }
 
-/// Returns `None` if no step asked for a connection that got an answer.
+/// Returns the WebSocket figures of a run. `None` if no request for a connection got a response.
 pub(super) fn row(run: &Run) -> Option<WebSocket> {
     let counts = &run.totals.rows.websocket;
     if counts.opened + counts.refused == 0 {

@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use super::ScenarioRow;
 use crate::figures::ArrivalLedger;
 
-/// A workload of a plan with several loads. Times count from the start of the run.
+/// A workload in a plan with several loads. Times count from the start of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRow {
     pub name: String,
-    /// `open` or `closed`.
+    /// Model of the load: `open` or `closed`.
     pub model: Model,
-    /// Description of its load.
+    /// Description of the load.
     pub text: String,
     pub start_ns: u64,
     pub end_ns: u64,
-    /// Planned arrivals that were due before the run ended. `None` if the workload is closed, or
-    /// if a run with several open workloads ended early.
+    /// Planned arrivals that were due before the run ended. `None` if the workload is closed, or if
+    /// a run with several open workloads ended early.
     pub planned: Option<u64>,
     /// Maximum number of users. `None` if the workload is open.
     pub users: Option<u32>,
-    /// Iterations that ended, with any outcome.
+    /// Iterations that ended, with any result.
     pub ended: u64,
     pub completed: u64,
     pub failed: u64,
@@ -53,13 +53,13 @@ pub(super) fn rows(
             failed: own().map(|row| row.failed).sum(),
         }
     };
-    // One workload is the load, which the summary describes.
+    // A single workload is the whole load, which the summary already describes.
     let several = load.workloads.iter().filter(|_| load.workloads.len() > 1);
     several.map(row).collect()
 }
 
 /// Returns the planned arrivals of a workload that were due before the run ended. `None` if the
-/// workload is closed, or if the record does not have the number.
+/// workload is closed, or if the record does not contain the number.
 pub(super) fn planned(
     run: &Run,
     arrivals: Option<&ArrivalLedger>,
@@ -70,7 +70,7 @@ pub(super) fn planned(
     if Some(due) == run.manifest.load.planned {
         return Some(own);
     }
-    // The record contains the due arrivals of all workloads together.
+    // The record contains only the sum of the due arrivals of all workloads.
     let open = run.manifest.load.workloads.iter();
     let open = open.filter(|workload| workload.planned.is_some()).count();
     (open == 1).then_some(due)

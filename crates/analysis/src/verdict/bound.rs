@@ -1,11 +1,11 @@
-//! A measured figure and the bound of its criterion.
+//! The measured value of a criterion, and its bound.
 
 use plan::{Criterion, units::Quantity};
 
 use crate::exclusions::ExcludedSpans;
 
 pub(super) struct Measured {
-    /// The measured value. `None` means that the value exceeds every bound.
+    /// Measured value. `None` means that it exceeds every bound.
     pub value: Option<f64>,
     pub bound: f64,
     pub text: String,

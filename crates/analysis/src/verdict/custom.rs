@@ -1,4 +1,4 @@
-//! Judges criteria on custom metrics, which a script reports by name.
+//! Evaluation of criteria on custom metrics, which a script reports by name.
 
 use measure::{
     TimeKind,
@@ -18,7 +18,8 @@ use crate::figures::{Sampled, sum_per_second};
 
 const NAMES: usize = 8;
 
-/// Measures a criterion on a histogram if it names a statistic, otherwise on a sum or a rate.
+/// Measures the value of a criterion: of a histogram if the criterion names a statistic, otherwise
+/// of a sum or a rate.
 pub(super) fn measure(
     run: &Run,
     name: &str,
@@ -62,7 +63,7 @@ fn number(
             missing(run, name)
         });
     };
-    // Only sums have values.
+    // Of these metrics, only sums have values.
     let (sum, total) = match metric.values.count() {
         0 => (metric.count as f64, units::count(metric.count)),
         _ => (metric.values.sum(), units::figure(metric.values.sum(), "")),
@@ -101,7 +102,7 @@ fn histogram(run: &Run, name: &str, stat: Stat, criterion: &Criterion) -> Result
         Stat::Max => Some(values.max()),
         Stat::Quantile(q) => values.quantile(q),
     };
-    // A time as bound means that the script reports milliseconds, as Artillery's scripts do.
+    // If the bound is a time, the metric is in milliseconds, as in Artillery's scripts.
     let bound = match criterion.value {
         Quantity::Duration(ns) => ns as f64 / MILLISECOND as f64,
         _ => bound(criterion),
@@ -124,7 +125,8 @@ fn histogram(run: &Run, name: &str, stat: Stat, criterion: &Criterion) -> Result
     })
 }
 
-/// Whether the values decide the criterion. Takes them to be as correlated as response times.
+/// Returns whether the values decide the criterion. Assumes that they are as correlated as response
+/// times.
 fn is_decided(run: &Run, values: &ValueHistogram, q: f64, bound: f64) -> bool {
     let all = run.totals.label(label::ALL);
     let times = Sampled::from_totals(&all, TimeKind::Response).into_times();

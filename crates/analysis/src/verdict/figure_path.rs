@@ -1,4 +1,4 @@
-//! Finds the figure of the summary that a criterion judges, so that every report marks the same
+//! Finds the figure in the summary that a criterion judges, so that every report marks the same
 //! figure.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::{
     summary::{CustomRow, Row, SHARE, SUM, Summary, custom, stream::all_goodputs},
 };
 
-/// Percentiles that rows of the summary have.
+/// Percentiles that rows of the summary contain.
 const PERCENTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
 
 /// Sets the path of each criterion's figure.
@@ -39,7 +39,7 @@ pub(crate) fn add(run: &Run, summary: &mut Summary) {
     custom::mark(&mut summary.custom, &summary.criteria);
 }
 
-/// Adds the percentiles that criteria judge and that rows lack, to the rows that criteria judge.
+/// Adds percentiles that rows lack to the rows that criteria judge.
 fn add_percentiles(run: &Run, summary: &mut Summary) {
     let criteria = summary.criteria.iter();
     let criteria = criteria.filter(|judged| judged.measured.is_some());
@@ -81,13 +81,13 @@ fn add_percentiles(run: &Run, summary: &mut Summary) {
     }
 }
 
-/// Whether a criterion judges only a part of the run, whose figures no row has.
+/// Returns whether a criterion judges only part of the run, for which rows have no figures.
 fn is_of_a_part(run: &Run, criterion: &Criterion) -> bool {
     let is_of_a_part = criterion.phase.is_some() || criterion.steady;
     is_of_a_part || !ExcludedSpans::new(run, |_| true).is_empty()
 }
 
-/// Lists in each row which of its figures are judged.
+/// Adds to each row the names of its figures that criteria judge.
 fn mark_rows(summary: &mut Summary) {
     let paths = summary.criteria.iter();
     let paths = paths.filter_map(|judged| figure_of_row(judged.figure.as_deref()?));
@@ -109,7 +109,8 @@ fn mark_rows(summary: &mut Summary) {
     }
 }
 
-/// Returns `response/p95` of `/labels/3/response/p95`. `None` if no row has the figure.
+/// Returns the part of a path within its row: `response/p95` for `/labels/3/response/p95`. `None`
+/// if the figure is not in a row.
 fn figure_of_row(path: &str) -> Option<&str> {
     let (group, rest) = path.strip_prefix('/')?.split_once('/')?;
     match group {
@@ -119,8 +120,8 @@ fn figure_of_row(path: &str) -> Option<&str> {
     }
 }
 
-/// Returns `None` if the criterion judges a part of the run, several labels together, or a figure
-/// that the summary does not have.
+/// Returns the path of the figure that a criterion judges. `None` if the criterion judges part of
+/// the run, several labels together, or a figure that the summary does not contain.
 fn path(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<String> {
     if is_of_a_part(run, criterion) {
         return None;
@@ -163,7 +164,7 @@ fn time(span: SpanFilter) -> &'static str {
     }
 }
 
-/// Returns the path of the whole run's goodput. Those of single labels are in no table.
+/// Returns the path of the whole run's goodput. Tables do not contain the goodput of single labels.
 fn goodput(run: &Run, bounds: &[GoodputBound], criterion: &Criterion) -> Option<String> {
     if criterion.of.is_some() {
         return None;
@@ -211,8 +212,8 @@ fn row_path(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<Strin
     })
 }
 
-/// Returns the group of the row that a criterion judges, and the row's place in it. `None` if it
-/// judges several labels together.
+/// Returns the group of the row that a criterion judges, and its index in the group. `None` if the
+/// criterion judges several labels together.
 fn row(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<(&'static str, usize)> {
     let subject = Subject::from_criterion(run, criterion).ok()?;
     let Some(labels) = subject.labels else {
@@ -230,7 +231,7 @@ fn row(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<(&'static 
     })
 }
 
-/// Returns the figure of the instance that decided: the one nearest to the bound or furthest
+/// Returns the figure of the instance that decided: the value closest to the bound or farthest
 /// beyond it.
 fn server(summary: &Summary, name: &str, stat: Stat, criterion: &Criterion) -> Option<String> {
     let wanted = criterion.of.as_deref();

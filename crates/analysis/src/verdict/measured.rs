@@ -35,7 +35,7 @@ pub(super) struct CriterionScope<'a> {
     pub(super) run: &'a Run,
     labels: Option<Vec<LabelId>>,
     phases: Option<Vec<u32>>,
-    /// The measured period, rounded to points. `None` means the whole run.
+    /// Measured period, rounded to points. `None` means the whole run.
     window: Option<TimeSpan>,
     left_out: ExcludedSpans,
     elapsed_ns: u64,
@@ -68,7 +68,8 @@ pub(super) fn measure(
     without(&scope.left_out, measured)
 }
 
-/// Returns why a criterion can have no figure: its label or phase does not exist.
+/// Returns why a criterion can have no figure, for example because its label or phase does not
+/// exist.
 pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
     if let Some(cause) = criterion
         .steady
@@ -84,7 +85,7 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
     if let Metric::Server(name, _) = &criterion.metric {
         return server::subject_missing(run, name, criterion);
     }
-    // The names are known only when the script reports them.
+    // The names become known only when the script reports them.
     if matches!(criterion.metric, Metric::Custom(..)) {
         return None;
     }
@@ -98,7 +99,7 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
                     .into(),
             );
         }
-        // Without a label, they are counted for the whole run.
+        // Without a label, messages are counted for the whole run.
         criterion.of.as_ref()?;
     }
     let cause = CriterionScope::new(run, criterion, 0).err()?;
@@ -228,7 +229,7 @@ impl<'a> CriterionScope<'a> {
         let (Some(planned), Some(unsent)) = (arrivals.planned, arrivals.unsent) else {
             return Err("a closed loop has no planned arrivals".into());
         };
-        // MQTT messages may be due but never written.
+        // An MQTT message may be due but never written.
         let unsent = match self.run.manifest.frontend.as_str() {
             "mqtt" => unsent + messages::counts(self.run).unsent,
             _ => unsent,
@@ -277,8 +278,8 @@ impl<'a> CriterionScope<'a> {
         plain(value, format!("{}/s", units::rate(value)), criterion)
     }
 
-    /// Returns the length of the phases until the end of the run. The last phase includes late
-    /// completions.
+    /// Returns the total length of the phases until the end of the run. The last phase includes
+    /// late completions.
     fn length_ns(&self) -> u64 {
         let whole_ns = self.whole_length_ns();
         if self.left_out.is_empty() || self.window.is_some() {
@@ -441,7 +442,7 @@ impl CriterionScope<'_> {
 
 impl CriterionScope<'_> {
     /// Returns the variance inflation for quantile `q`, because samples are correlated. A single
-    /// label has too few samples for it.
+    /// label has too few samples to estimate it.
     pub(super) fn inflation(&self, kind: TimeKind, q: f64, bound: u64) -> f64 {
         // Wide points include other phases, so the scope's own samples must also be far from the
         // bound.
@@ -453,7 +454,7 @@ impl CriterionScope<'_> {
             return 1.0;
         }
         let totals = &self.run.totals;
-        // Do not mix the times of transactions and iterations.
+        // Times of transactions and iterations must not be mixed.
         let group = |id| self.run.label(id).map(|label| label.group);
         let own_group = self.labels.as_ref().and_then(|ids| group(*ids.first()?));
         let wanted = |id| id == label::ALL || own_group.is_none() || group(id) == own_group;

@@ -1,4 +1,4 @@
-//! Judges whether the measurement is valid, by effects only: lateness, unsent load, lack of
+//! Judges whether the measurement is valid, based only on effects: lateness, unsent load, lack of
 //! descriptors or ports, and a busy core in a closed loop. CPU use and stalls are reported as
 //! reasons.
 
@@ -20,25 +20,26 @@ const BOUND: &str = "generator-bound: the measured throughput is a lower bound";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
-    /// `VALID`, `DEGRADED` or `INVALID`.
+    /// Verdict: `VALID`, `DEGRADED` or `INVALID`.
     pub verdict: String,
     pub reasons: Vec<String>,
     pub late_ns: Vec<(u64, u64)>,
     pub first_bad_ns: Option<u64>,
     /// 99th percentile of lateness, in nanoseconds. `None` in a closed loop.
     pub lateness_p99_ns: Option<u64>,
-    /// 99th percentile of the stall, in nanoseconds: how long a worker could neither send nor read.
+    /// 99th percentile of the stall, in nanoseconds. A stall is a period in which a worker could
+    /// neither send nor read.
     #[serde(default)]
     pub stall_p99_ns: Option<u64>,
-    /// Share of planned arrivals that were certainly started. `None` in a closed loop.
+    /// Share of planned arrivals that certainly started. `None` in a closed loop.
     pub sent: Option<f64>,
-    /// CPU use of the busiest worker as a share of a core, without spinning.
+    /// CPU use of the busiest worker as a share of a core, without the time spent spinning.
     pub cpu: f64,
     /// Largest share of time in which a worker was ready to run but waited for a CPU.
     #[serde(default)]
     pub waiting: f64,
-    /// Difference between the sampled requests in flight and rate × time, as a share of the sampled
-    /// number.
+    /// Difference between the sampled number of requests in flight and rate × time, as a share of
+    /// the sampled number.
     pub littles_law: Option<f64>,
 }
 
@@ -62,16 +63,18 @@ const UNSENT_SHARE: f64 = 0.005;
 const BUSY: f64 = 0.85;
 const CROWDED: f64 = 0.25;
 const STEAL: f64 = 0.02;
-/// Minimum sum of the samples of requests in flight. With less, the random error exceeds 1 %.
+/// Minimum sum of the samples of requests in flight. With a smaller sum, the random error exceeds 1
+/// %.
 const SEEN: u64 = 10_000;
 
-/// A live run is judged only after this time and a minimum number of requests.
+/// Time after which a live run is judged, if it has enough requests.
 const SETTLED_NS: u64 = 10_000_000_000;
 const SETTLED: u64 = 200;
 
 const FEW_LATE: f64 = 2.0;
 
-/// Returns the lateness that decides: p99, or the second largest of fewer than 150 samples.
+/// Returns the lateness that decides: p99, or the second largest value if there are fewer than 150
+/// samples.
 fn decisive(times: &Histogram) -> Option<u64> {
     // Half a rank of tolerance prevents rounding to another sample.
     let below = (FEW_LATE - 0.5) / times.count().max(1) as f64;
@@ -79,7 +82,7 @@ fn decisive(times: &Histogram) -> Option<u64> {
 }
 
 /// Judges the measurement. Returns `None` if nothing was sent, if a live run has just started, or
-/// for a trial without generator faults.
+/// for a trial without faults of the load generator.
 #[must_use]
 pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);
@@ -115,7 +118,7 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
         littles_law: littles_law(run),
     };
     m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
-    // A single iteration is a trial, and its timing is not judged.
+    // A single iteration is a trial, whose timing is not judged.
     let is_trial = run.manifest.load.model == Model::Once;
     if is_trial {
         m.late_ns.clear();
@@ -163,7 +166,7 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
 
 struct GeneratorErrors<'a> {
     counters: &'a Counters,
-    /// Whether some of the load is a closed loop, which a stall slows down.
+    /// Whether part of the load is a closed loop, which a stall slows down.
     has_users: bool,
     /// Largest lateness or stall that a valid measurement may have.
     bound_ns: u64,
@@ -186,7 +189,7 @@ fn effects(run: &Run, m: &Measurement, errors: &GeneratorErrors<'_>) -> Vec<Stri
     let stall = m
         .stall_p99_ns
         .filter(|_| has_users && exceeds(errors.stall_ns));
-    // Causes and periods that lateness and stalls have in common are reported once.
+    // Causes and periods that lateness and stalls share are reported once.
     let named = [("lateness", late), ("stall", stall)];
     let named = named
         .into_iter()

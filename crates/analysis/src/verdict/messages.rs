@@ -1,4 +1,4 @@
-//! Measures criteria on messages of MQTT clients and listeners from their final counts.
+//! Evaluation of criteria on messages of MQTT clients and listeners, based on their final counts.
 
 use measure::{Label, label::LabelGroup};
 use plan::{Criterion, criteria::MessageFate};
@@ -18,7 +18,7 @@ pub(super) struct MessageCounts {
     again: u64,
 }
 
-/// Whether a label counts deliveries: those of MQTT subscribers, or of WebSocket listeners.
+/// Returns whether a label counts deliveries to MQTT subscribers or WebSocket listeners.
 pub(super) fn is_delivery(label: &Label) -> bool {
     let is_push = || label.name.split(' ').next() == Some(plan::listen::PUSH);
     label.group == LabelGroup::Custom && (label.name == plan::mqtt::DELIVERY || is_push())
@@ -41,8 +41,8 @@ pub(super) fn counts(run: &Run) -> MessageCounts {
 }
 
 impl MessageCounts {
-    /// Returns the numbers of messages with this result and of all messages. Fails if unknown
-    /// messages could decide.
+    /// Returns the number of messages with this result, and the number of all messages. Fails if
+    /// unknown messages could decide the criterion.
     pub(super) fn share(
         &self,
         fate: MessageFate,

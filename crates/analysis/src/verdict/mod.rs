@@ -46,13 +46,13 @@ pub enum Judgement {
 pub struct Judged {
     pub text: String,
     pub judgement: Judgement,
-    /// The measured value with its unit. `None` if there is none.
+    /// Measured value with its unit. `None` if there is none.
     pub measured: Option<String>,
-    /// The measured value in the metric's unit. `None` if unknown or only known to exceed every
+    /// Measured value in the metric's unit. `None` if it is unknown, or only known to exceed every
     /// bound.
     pub value: Option<f64>,
     /// JSON pointer to the judged figure in the summary, for example `/all/response/p95`. `None` if
-    /// the criterion judges a part of the run, or a figure that the summary does not have.
+    /// the criterion judges part of the run, or a figure that the summary does not contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<String>,
     /// Distance of the measured value from the bound, as a share of the bound. Positive if the
@@ -60,14 +60,14 @@ pub struct Judged {
     pub margin: Option<f64>,
     /// Why the criterion could not be judged, or a note.
     pub reason: Option<String>,
-    /// Whether the result of an invalid measurement holds despite the generator's errors.
+    /// Whether the result of an invalid measurement holds despite the load generator's errors.
     #[serde(default)]
     pub is_robust: Option<bool>,
-    /// Start of the first point that violates the criterion when judged by itself.
+    /// Start of the first point that violates the criterion when judged alone.
     #[serde(default)]
     pub first_violation_ns: Option<u64>,
-    /// Whether the criterion is a threshold of the test's script, judged by the rules of the
-    /// script's own tool.
+    /// Whether the criterion is a threshold of the test script, judged by the rules of the script's
+    /// original tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_script: bool,
 }
@@ -81,7 +81,7 @@ pub(crate) fn judge(run: &Run, timeline: &Timeline, elapsed_ns: u64) -> Vec<Judg
     judged
 }
 
-/// Returns the thresholds of the test's script, which the script's own tool has judged.
+/// Returns the thresholds of the test script, as judged by the rules of its original tool.
 fn thresholds(run: &Run) -> impl Iterator<Item = Judged> + '_ {
     let results = run
         .events
@@ -119,7 +119,7 @@ pub(crate) fn despite_the_generator(
     let off_ns = robustness::worst_ns(run);
     for judged in judged {
         if judged.is_of_script && judged.judgement != Judgement::Inconclusive {
-            // The script's tool knows nothing of generator errors.
+            // The original tool does not consider errors of the load generator.
             judged.reason = Some("generator errors could have changed this result".to_owned());
             continue;
         }
@@ -127,7 +127,7 @@ pub(crate) fn despite_the_generator(
             continue;
         };
         if judged.judgement == Judgement::Inconclusive && judged.measured.is_some() {
-            // More samples of a disturbed measurement would not decide it.
+            // More samples of a disturbed measurement would not decide the criterion.
             judged.reason = Some("generator errors prevent a decision".to_owned());
             continue;
         }
@@ -204,7 +204,8 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
     }
 }
 
-/// Whether a criterion is met at a point with few samples, for the timeline. `None` if uncertain.
+/// Returns whether a criterion is met at a point with few samples, for the timeline. `None` if this
+/// is uncertain.
 pub(crate) fn holds(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Option<bool> {
     let measured = measured::measure(run, criterion, elapsed_ns).ok()?;
     Some(side(criterion, &measured))

@@ -1,5 +1,5 @@
-//! Decides whether a verdict holds despite the generator's errors. A pass holds if it remains a
-//! pass with every affected request counted as slow. A failure on times does not hold, because a
+//! Decides whether a verdict holds despite the load generator's errors. A pass holds if it is still
+//! a pass when every affected request counts as slow. A failure on times does not hold, because a
 //! burst after a stall slows the server down.
 
 use measure::{
@@ -74,8 +74,8 @@ pub(super) fn worst_ns(run: &Run) -> u64 {
     worst(TimeKind::Lateness).saturating_add(worst(TimeKind::Stall))
 }
 
-/// Whether a result holds despite the generator's errors. `None` if the criterion concerns the
-/// generator itself.
+/// Returns whether a result holds despite the load generator's errors. `None` if the criterion
+/// concerns the load generator itself.
 pub(super) fn robustness(
     run: &Run,
     criterion: &Criterion,
@@ -91,7 +91,8 @@ pub(super) fn robustness(
     let Ok(scope) = CriterionScope::new(run, criterion, elapsed_ns) else {
         return Some(false);
     };
-    // A claim that a figure is large needs a lower bound, a claim that it is small an upper bound.
+    // Proving that a figure is large requires a lower bound. Proving that it is small requires an
+    // upper bound.
     let is_small = match criterion.op {
         Op::Less | Op::LessOrEqual => holds,
         Op::Greater | Op::GreaterOrEqual => !holds,
@@ -106,36 +107,36 @@ pub(super) fn robustness(
             let share = unsent_share(arrivals);
             Some(errors_stand(&scope, criterion, holds, is_small, share))
         }
-        // A late generator receives fewer tokens per second, never more.
+        // A late load generator receives fewer tokens per second, never more.
         Metric::TokenRate => Some(!is_small),
-        // Requests that were never sent may be missing from its share.
+        // Requests that were never sent may be missing from the share.
         Metric::Goodput(_) => Some(!is_small && came_as_planned(run, arrivals)),
         Metric::Rate => {
-            // A stalled generator sends and counts fewer requests, never more.
+            // A stalled load generator sends and counts fewer requests, never more.
             let part = scope.part();
             let own = own_faults(&part.slot.counters, false);
             let rate = scope.per_second(part.slot.counters.ended().saturating_sub(own));
             Some(!is_small && criterion.op.holds(rate, bound(criterion)) == holds)
         }
         Metric::Unsent | Metric::LatenessP99 => None,
-        // A late generator neither loses nor duplicates messages.
+        // A late load generator neither loses nor duplicates messages.
         Metric::Messages(_) => Some(true),
         Metric::Server(..) => Some(came_as_planned(run, arrivals)),
         Metric::InFlight | Metric::Custom(..) => Some(false),
     }
 }
 
-/// Whether the load arrived as planned, so that server metrics are unaffected.
+/// Returns whether the load arrived as planned, so that server metrics are unaffected.
 fn came_as_planned(run: &Run, arrivals: &ArrivalLedger) -> bool {
     let all = run.totals.label(label::ALL);
-    // A disturbed generator changes how much the users of a closed loop send.
+    // A disturbed load generator changes how many requests the users of a closed loop send.
     let is_open = run.manifest.load.model == Model::Open;
     let sent = arrivals.unsent == Some(0) && arrivals.unknown == 0;
     let sent = sent && own_faults(&all.slot.counters, false) == 0;
     is_open && sent && worst_ns(run) < LOOK_NS
 }
 
-/// Whether a time stays below a limit if all affected and unsent requests count as slow.
+/// Returns whether a time stays below a limit if all affected and unsent requests count as slow.
 fn stays_small(
     scope: &CriterionScope<'_>,
     samples: &Sampled,
@@ -158,7 +159,7 @@ fn stays_small(
             let inflation = scope.inflation(samples.kind(), q, limit);
             let is_below =
                 |over: u64| confidence::standing(n, over.min(n), inflation, q) == Standing::Below;
-            // It is unknown when requests of a single label were sent, so all of them may be
+            // The sending times of a single label's requests are unknown, so all of them may be
             // affected.
             let of_label = scope.is_of_labels();
             is_below(samples.above(worst) + unsent)
@@ -173,7 +174,7 @@ fn stays_small(
     }
 }
 
-/// Returns the number of unanswered requests that the generator caused.
+/// Returns the number of unanswered requests that the load generator caused.
 fn own_faults(counters: &Counters, with_timeouts: bool) -> u64 {
     let faults = counters.faults.0.iter();
     let own = faults.filter(|(fault, _)| match fault.class() {

@@ -1,4 +1,4 @@
-//! Judges criteria on server metrics. The worst of several instances decides.
+//! Evaluation of criteria on server metrics. With several instances, the worst one decides.
 
 use measure::TimeSpan;
 use plan::{
@@ -18,7 +18,7 @@ use crate::{exclusions::ExcludedSpans, steady};
 const MAY_BE_MISSING: f64 = 0.1;
 const NAMES: usize = 12;
 
-/// Measures a criterion on the instance that is nearest to the bound or furthest beyond it.
+/// Measures a criterion on the instance that is closest to the bound or farthest beyond it.
 pub(super) fn measure(
     run: &Run,
     name: &str,

@@ -1,4 +1,4 @@
-//! Measures criteria on tokens and goodput.
+//! Evaluation of criteria on tokens and goodput.
 
 use plan::{Criterion, criteria::GoodputBound, units::Quantity};
 use record::units;
@@ -51,7 +51,7 @@ impl CriterionScope<'_> {
         };
         let measured = |of| share_or_number(good, of, criterion).ok_or_else(|| none.to_owned());
         let most = measured(of + unsent)?;
-        // Any number of the unknown arrivals may be unsent, too.
+        // Any number of the unknown arrivals may also be unsent.
         let least = measured(of + unsent + unknown)?;
         let holds = |one: &Measured| {
             let value = one.value?;

@@ -61,8 +61,8 @@ impl Subject {
         Ok(Subject { labels, phases })
     }
 
-    /// Whether the subject contains a label. A subject without labels contains only the label of
-    /// all requests.
+    /// Returns whether the subject contains a label. A subject without labels contains only the
+    /// label of all requests.
     pub fn has_label(&self, id: LabelId) -> bool {
         match &self.labels {
             None => id == label::ALL,

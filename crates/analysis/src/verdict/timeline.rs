@@ -1,4 +1,4 @@
-//! Evaluates each criterion at each point separately, for display only.
+//! Evaluates each criterion at each point separately, only for display.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -18,7 +18,7 @@ pub struct Timeline {
     pub moments: Vec<Moment>,
     /// Result of each criterion at each point. `None` if the point cannot be judged.
     pub criteria: Vec<Vec<Option<bool>>>,
-    /// Start of each of these points. They are at least half as long as a usual point.
+    /// Start of each point. The points are at least half as long as a usual point.
     starts_ns: Vec<u64>,
 }
 
@@ -58,7 +58,8 @@ fn line(
     let Ok(mut criterion) = parse_criterion(text) else {
         return vec![None; moments.len()];
     };
-    // Evaluate only points within the run's steady state, because a single point has none.
+    // Evaluate only points within the run's steady state, because a single point has no steady
+    // state.
     let left_out = ExcludedSpans::new(run, |_| true);
     let is_asked = |moment: &Cow<Moment>| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
