@@ -1,5 +1,5 @@
-//! Evaluates a campaign: which stages passed, recovery, and recommendations. The result is saved as
-//! `campaign.json`.
+//! Evaluation of a campaign: which stages passed, recovery, and recommendations. The result is
+//! saved as `campaign.json`.
 
 mod brief;
 mod calls;
@@ -35,7 +35,7 @@ use stage_row::load_rate;
 pub const SCHEMA: u32 = 3;
 const AT_ONCE_NS: u64 = 1_000_000_000;
 
-/// Properties of a campaign that are known before the first stage.
+/// The properties of a campaign that are known before the first stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Identity {
     pub name: String,
@@ -50,13 +50,13 @@ pub struct Identity {
     pub recommendations: Vec<String>,
     pub scaling: Option<Scaling>,
     pub content: ReportContent,
-    /// The time zone of `content`. `None` means UTC.
+    /// Time zone of `content`. `None` means UTC.
     #[serde(skip)]
     pub zone: Option<Zone>,
 }
 
 impl Identity {
-    /// Returns a time in the campaign's time zone, in RFC 3339. `None` without a time zone.
+    /// Formats a time in the campaign's time zone, in RFC 3339. `None` without a time zone.
     #[must_use]
     pub fn local(&self, wall_ns: u64) -> Option<String> {
         self.zone.as_ref()?.rfc3339(wall_ns)
@@ -94,15 +94,15 @@ pub struct VolumeRate {
     pub name: String,
     pub volume: Option<String>,
     pub per_second: f64,
-    /// The present volume of the scenario. `None` if the plan does not contain it.
+    /// Present volume of the scenario. `None` if the plan does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub today: Option<PresentVolume>,
 }
 
-/// How often a scenario starts in production today.
+/// How often a scenario currently starts in production.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct PresentVolume {
-    /// As written in the plan.
+    /// Volume as written in the plan.
     pub text: String,
     /// Starts per second.
     pub per_second: f64,
@@ -132,13 +132,14 @@ pub struct CoolDown {
     /// Minimum time below `bound_ns`, in nanoseconds.
     pub settled_ns: u64,
     pub runs: Vec<String>,
-    /// Why the recovery is unknown: all probes were INVALID. `None` if any probe was valid.
+    /// Why it is unknown whether the service recovered: all probes were INVALID. `None` if any
+    /// probe was valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<String>,
 }
 
 impl CoolDown {
-    /// Whether it is certain that the service did not recover.
+    /// Returns whether the service certainly did not recover.
     #[must_use]
     pub fn is_not_back(&self) -> bool {
         self.recovered_ns.is_none() && self.unmeasured.is_none()
@@ -200,8 +201,8 @@ pub struct StageRow {
     pub error_share: Option<f64>,
     #[serde(skip)]
     pub is_unanswered: bool,
-    /// The time of the percentiles: `response time`, or `service time` if a stage has no response
-    /// times.
+    /// Time that the percentiles refer to: `response time`, or `service time` if a stage has no
+    /// response times.
     pub time: Option<&'static str>,
     /// p50, p95 and p99 of this time.
     pub percentiles: [Option<String>; 3],
@@ -228,10 +229,10 @@ pub struct StageRow {
     pub failures: Vec<FailureRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerFigures>,
-    /// Changes of server metrics against the first stage on the same service.
+    /// Changes of server metrics, compared with the first stage on the same service.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server_changes: Vec<ServerChange>,
-    /// The plan's dashboards, at the time of the stage.
+    /// Links to the plan's dashboards, for the period of the stage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<StageLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -252,9 +253,10 @@ pub struct Campaign {
     pub sentence: String,
     /// The question that the campaign answers.
     pub question: String,
-    /// How certain the answer is, and why.
+    /// How certain the answer is, with the reason.
     pub certainty: String,
-    /// What saturated first in the stage that failed, or else in the first stage at a limit.
+    /// Resource that saturated first in the stage that failed, or else in the first stage that
+    /// reached a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     pub stages: Vec<StageRow>,
@@ -268,7 +270,7 @@ pub struct Campaign {
     pub projection: Option<Projection>,
     pub recommendations: Vec<String>,
     pub assumptions: Vec<String>,
-    /// Notes about the figures, for example where external metrics are from.
+    /// Notes about the figures, for example about the source of external metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -341,15 +343,14 @@ pub fn judged(summary: &Summary, code: u8) -> StageVerdict {
         .measurement
         .as_ref()
         .is_some_and(|measurement| measurement.verdict == "INVALID");
-    // A front end has a single exit code for failed criteria, so a stop rule must be distinguished
-    // from them.
+    // A front end has one exit code for all failed criteria, so detect a stop rule separately.
     let by_criteria = !summary.criteria.is_empty() && summary.run.stopped.is_none();
     match (code, summary.verdict.criteria) {
         _ if summary.run.unrecorded.is_some() => StageVerdict::CouldNotRun,
         (129..=255, _) => StageVerdict::Unfinished,
         (1, _) if by_criteria && invalid => StageVerdict::Invalid,
         (1, Some(Judgement::Inconclusive)) if by_criteria => StageVerdict::Inconclusive,
-        // Caused by a stop rule, a criterion, or a failure of the front end's tool.
+        // The cause is a stop rule, a criterion, or a failure of the front end's tool.
         (1, _) => StageVerdict::Fail,
         (3, _) => StageVerdict::Fail,
         _ if invalid => StageVerdict::Invalid,
@@ -361,7 +362,7 @@ pub fn judged(summary: &Summary, code: u8) -> StageVerdict {
     }
 }
 
-/// Returns a later stage with the same load that passes all criteria that failed in this one.
+/// Returns a later stage with the same load that passes all criteria that failed in this stage.
 #[must_use]
 pub fn mended(rows: &[StageRow], number: usize) -> Option<&StageRow> {
     let is = |wanted: Judgement| move |judged: &&Judged| judged.judgement == wanted;

@@ -16,7 +16,8 @@ pub struct Gate {
     pub exit_code: u8,
     pub runs: Vec<GateRun>,
     pub criteria: Vec<Criterion>,
-    /// The comparison. `None` if there is no baseline, or if the runs cannot be compared.
+    /// Comparison with the baseline. `None` if there is no baseline, or if the runs cannot be
+    /// compared.
     pub comparison: Option<Comparison>,
     pub incompatibilities: Vec<String>,
     pub saved: Option<String>,
@@ -123,8 +124,8 @@ pub fn judge(
     gate
 }
 
-/// Returns the verdict. Invalid runs take precedence over failed ones, and these over the
-/// comparison.
+/// Returns the verdict. Invalid runs take precedence over failed runs, which take precedence over
+/// the comparison.
 fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdict, String) {
     let without = |entrant: &&ComparedRun| {
         let requests = &entrant.summary.requests;

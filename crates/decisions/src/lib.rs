@@ -1,4 +1,4 @@
-//! Evaluates several runs.
+//! Evaluation of several runs.
 //!
 //! Modules in order of dependency: [`compare`] compares two groups, [`gate`] judges against a
 //! baseline, [`run_index`] is the index of runs, [`find`] searches for the load line, [`stop`]

@@ -27,7 +27,8 @@ pub(super) fn question(identity: &Identity, rows: &[StageRow]) -> String {
     )
 }
 
-/// Returns what saturated first in the stage that failed, or else in the first stage at a limit.
+/// Returns the resource that saturated first in the stage that failed, or else in the first stage
+/// that reached a limit.
 pub(super) fn cause(rows: &[StageRow]) -> Option<String> {
     let saturated = rows.iter().enumerate().filter_map(|(number, row)| {
         let saturation = row.saturation.as_ref()?;
@@ -40,7 +41,7 @@ pub(super) fn cause(rows: &[StageRow]) -> Option<String> {
     Some(format!("{}: {}", row.name, saturation.sentence))
 }
 
-/// Returns how certain the results are, for each group of stages with the same certainty.
+/// Returns how certain the results are, with one sentence for each group of equally certain stages.
 pub(super) fn certainty(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> String {
     let measured = stages.iter().zip(rows).filter_map(|(stage, row)| {
         let StageOutcome::Ran { page, .. } = &stage.outcome else {

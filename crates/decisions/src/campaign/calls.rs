@@ -12,23 +12,25 @@ use super::{FinishedStage, StageOutcome};
 pub struct PlannedCall {
     pub scenario: String,
     pub endpoint: String,
-    /// Mean requests per iteration. `None` if conditions or responses decide it during the run.
+    /// Mean number of requests per iteration. `None` if conditions or responses determine it during
+    /// the run.
     pub per_iteration: Option<f64>,
 }
 
-/// Requests of an endpoint per iteration of a scenario.
+/// The requests of an endpoint per iteration of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CallRow {
     pub scenario: String,
     pub endpoint: String,
-    /// Mean requests per iteration. `None` if conditions or responses decide it during the run.
+    /// Planned mean number of requests per iteration. `None` if conditions or responses determine
+    /// it during the run.
     pub planned: Option<f64>,
-    /// Requests divided by iterations, by stage. `None` for stages that did not run, and for stages
-    /// without iterations, and if scenarios have the same name. Requests are counted by endpoint: if
-    /// several scenarios call it, these are all its requests, divided by the iterations of all of
-    /// them.
+    /// Requests divided by iterations, by stage. `None` for a stage that did not run or has no
+    /// iterations, and if scenarios have the same name. Requests are counted by endpoint. If
+    /// several scenarios call the endpoint, this is the number of all its requests, divided by the
+    /// iterations of all these scenarios.
     pub measured: Vec<Option<f64>>,
-    /// Whether other scenarios call the endpoint too.
+    /// Whether other scenarios also call the endpoint.
     pub is_shared: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Compares a stage with the earlier stage that had the same load. The difference is not judged,
-//! because single runs prove nothing.
+//! Comparison of a stage with the earlier stage that had the same load. The difference is not
+//! judged, because single runs prove nothing.
 
 use record::units;
 use serde::Serialize;
@@ -119,7 +119,7 @@ fn time(summary: &Summary, of: fn(&Stats) -> &Figure) -> Option<ShownFigure> {
     Some((figure.to_string(), known.map(|ns| ns as f64)))
 }
 
-/// Formats a change: `-92 %`, or `× 3.4` from a factor of two on.
+/// Formats a change: `-92 %`, or `× 3.4` if it is at least a factor of two.
 fn change(before: f64, after: f64) -> Option<String> {
     if before <= 0.0 {
         return None;

@@ -1,21 +1,22 @@
-//! Links to the team's dashboards, at the time of a stage.
+//! Links to the team's dashboards, for the period of a stage.
 
 use plan::report_content::Dashboard;
 use serde::Serialize;
 
-/// Time that a link shows before a stage, and after the check of the service that follows it.
+/// Time that a link shows before the stage, and after the check of the service that follows the
+/// stage.
 const MARGIN_NS: u64 = 60_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// A link to a dashboard at the time of a stage.
+/// A link to a dashboard for the period of a stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StageLink {
     pub name: String,
     pub url: String,
 }
 
-/// Returns the links with the times of a stage in their URLs: from a minute before the stage, to a
-/// minute after `to_ns`. Times are in nanoseconds since 1970.
+/// Returns the links for a stage. Their period starts a minute before the stage and ends a minute
+/// after `to_ns`. Times are in nanoseconds since 1970.
 pub(super) fn links(dashboards: &[Dashboard], from_ns: u64, to_ns: u64) -> Vec<StageLink> {
     let from_ms = from_ns.saturating_sub(MARGIN_NS) / NS_PER_MS;
     let to_ms = to_ns.saturating_add(MARGIN_NS).div_ceil(NS_PER_MS);

@@ -1,5 +1,5 @@
-//! Estimates the capacity of the target service from the tested one, if there is evidence that the
-//! bottleneck grows with the number of instances.
+//! Estimates the capacity of the target service from that of the tested service, if there is
+//! evidence that the bottleneck scales with the number of instances.
 
 use plan::{
     deployment::{Deployment, Scaling},
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{FinishedStage, Planned, StageOutcome, StageRow, StageVerdict};
 use analysis::saturation::{Reached, ResourceScope};
 
-/// Maximum ratio of target to tested capacity for which an estimate is made.
+/// Maximum ratio of target capacity to tested capacity for an estimate.
 const MOST: f64 = 4.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -209,7 +209,7 @@ fn estimate(scaling: Scaling, found: &LimitEvidence<'_>) -> Estimate {
         .map(|(held, failed)| bracket(&held.name, [held.per_second, failed.per_second]))
         .collect();
     if rows.len() < 2 {
-        // A single scenario receives all arrivals, so its row would repeat them.
+        // A single scenario receives all arrivals, so its row would repeat the total.
         rows.clear();
     }
     rows.push(bracket(

@@ -1,11 +1,11 @@
-//! How server metrics changed against the first stage on the same service.
+//! Changes of server metrics, compared with the first stage on the same service.
 
 use serde::Serialize;
 
 use super::{ServerFigures, StageRow};
 
-/// Change of a metric's mean against an earlier stage, over the instances that both stages
-/// measured.
+/// The change of a metric's mean compared with an earlier stage, over the instances that both
+/// stages measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServerChange {
     pub name: String,
@@ -22,8 +22,8 @@ pub struct ServerChange {
     pub instances: usize,
 }
 
-/// Adds the changes to each stage that has an earlier stage on the same service. Leaves out
-/// metrics that were constant in both stages, at the same value.
+/// Adds the changes to each stage that has an earlier stage on the same service. Omits metrics that
+/// had the same constant value in both stages.
 pub(super) fn add(rows: &mut [StageRow]) {
     for number in 1..rows.len() {
         let is_first = |row: &&StageRow| {

@@ -1,4 +1,4 @@
-//! The row of a stage: its verdict, why it has it, and its figures.
+//! The row of a stage: its verdict with the reasons, and its figures.
 
 use analysis::{figures, page::Page, summary::Summary, verdict::Judgement};
 use record::units;
@@ -98,7 +98,8 @@ fn load_end_ns(page: &Page) -> u64 {
     ends.chain([run.elapsed_ns]).min().unwrap_or(run.elapsed_ns)
 }
 
-/// Returns a count of requests per second of the load, without the time until the last completion.
+/// Converts a count to requests per second of the load. The time from the end of the load to the
+/// last completion does not count.
 pub(super) fn load_rate(page: &Page, count: u64) -> f64 {
     figures::per_second(count, load_end_ns(page))
 }

@@ -12,25 +12,27 @@ use measure::TimeKind;
 
 use super::load_rate;
 
-/// Requests of an endpoint in one stage, or of all endpoints. Times are headline times.
+/// The requests of an endpoint in one stage, or of all endpoints together. Times are headline
+/// times.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EndpointRow {
     pub text: String,
     pub is_total: bool,
     pub requests: u64,
     pub failures: u64,
-    /// Requests per second of the load, without the time until the last completion.
+    /// Requests per second of the load. The time from the end of the load to the last completion
+    /// does not count.
     pub per_second: f64,
     pub mean: Option<String>,
     pub p50: Option<String>,
     pub p90: Option<String>,
     pub p95: Option<String>,
     pub p99: Option<String>,
-    /// `None` if there are too few requests for this percentile, and no criterion judges it.
+    /// 99.9th percentile. `None` if there are too few requests for it and no criterion judges it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p999: Option<String>,
     pub max: Option<String>,
-    /// Columns that a criterion judges, by the names of these members.
+    /// Fields of this row that a criterion judges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<&'static str>,
 }
@@ -42,13 +44,13 @@ impl EndpointRow {
     }
 }
 
-/// Requests of an endpoint that failed for one reason in one stage.
+/// The requests of an endpoint that failed for one reason in one stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailureRow {
     pub reason: String,
     pub endpoint: String,
     pub count: u64,
-    /// Share of the endpoint's requests. `None` if none of them finished.
+    /// Share of the endpoint's requests. `None` if no request finished.
     pub share: Option<f64>,
 }
 
@@ -57,13 +59,13 @@ pub struct FailureRow {
 pub struct ServerFigures {
     #[serde(flatten)]
     pub metric: ServerRow,
-    /// Names of the fields of `metric` that a criterion judges.
+    /// Fields of `metric` that a criterion judges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<&'static str>,
 }
 
 impl ServerFigures {
-    /// Whether the metric had one value throughout the stage.
+    /// Returns whether the metric had a single value throughout the stage.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         let ServerRow { min, max, .. } = &self.metric;
@@ -71,7 +73,7 @@ impl ServerFigures {
     }
 }
 
-/// Returns a row for each endpoint, and the total last.
+/// Returns a row for each endpoint, followed by the total.
 pub(super) fn endpoints(page: &Page) -> Vec<EndpointRow> {
     let labels = page.summary.labels.iter();
     let mut rows: Vec<EndpointRow> = labels.map(|row| endpoint(page, row, false)).collect();
@@ -91,7 +93,7 @@ fn endpoint(page: &Page, row: &Row, is_total: bool) -> EndpointRow {
         _ => row.service.as_ref(),
     };
     let text = |of: fn(&Stats) -> &Figure| Some(of(stats?).value());
-    // The mean of the answered requests alone would hide those without an answer.
+    // The mean of the answered requests alone would hide the unanswered ones.
     let mean = stats.filter(|stats| stats.unanswered == 0);
     let mean = mean.and_then(|stats| stats.mean_ns);
     let has_p999 = row.count >= P999_SAMPLES || judged_columns.contains(&"p999");

@@ -1,4 +1,4 @@
-//! Formats the results of a campaign, grouped by service.
+//! Texts for the results of a campaign, grouped by service.
 
 use plan::report_content::RateUnit;
 use record::units;
@@ -11,7 +11,7 @@ use analysis::{
     summary::{SHARES, Summary},
 };
 
-/// Timeouts to suggest to callers. The first one above twice the 99.99th percentile is chosen.
+/// Timeouts to suggest to callers. The first timeout above twice the 99.99th percentile is chosen.
 const TIMEOUTS_MS: [u64; 10] = [
     100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000,
 ];
@@ -58,8 +58,8 @@ fn highest<'a>(group: &[(usize, &'a StageRow)]) -> Option<&'a StageRow> {
     holding.last().map(|(_, row)| *row)
 }
 
-/// Returns the last of the stages of the campaign's own target that held before one failed. `None`
-/// if the first one failed.
+/// Returns the last stage on the campaign's own target that passed before one failed. `None` if the
+/// first stage failed.
 #[must_use]
 pub fn highest_holding<'a>(rows: &'a [StageRow], identity: &'a Identity) -> Option<&'a StageRow> {
     let groups = groups(rows, identity);
@@ -236,7 +236,7 @@ fn of_service(
 }
 
 /// Returns the next steps for the first stage of a service that failed and was not fixed since:
-/// changes, or questions to investigate.
+/// changes to make, or questions to investigate.
 fn causes(
     group: &[(usize, &StageRow)],
     stages: &[FinishedStage<'_>],
@@ -276,7 +276,7 @@ fn unjudged(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Vec<String> {
     texts
 }
 
-/// Whether a stage had more load than another one, as planned or else as measured.
+/// Returns whether a stage had more load than another stage, as planned or else as measured.
 fn has_more_load(row: &StageRow, than: &StageRow) -> bool {
     let planned = |row: &StageRow| Some(row.planned.as_ref()?.arrivals_per_second);
     let rates = match (planned(row), planned(than)) {

@@ -45,8 +45,8 @@ struct SampledWindow {
 }
 
 impl BootstrapSamples {
-    /// Resamples a row of a run. `stream` makes the draws of two runs independent. Returns `None`
-    /// if there are too few windows.
+    /// Resamples a row of a run. `stream` makes the random numbers of two runs independent. Returns
+    /// `None` if there are too few windows.
     pub fn new(
         run: &ComparedRun,
         id: LabelId,
@@ -70,8 +70,8 @@ impl BootstrapSamples {
         })
     }
 
-    /// Returns the metric of each resample. It is NaN if there are no samples, and infinite if the
-    /// rank falls among unanswered requests. `None` if the metric is the maximum.
+    /// Returns the metric for each resample. It is NaN if there are no samples, and infinite if the
+    /// rank falls on an unanswered request. `None` if the metric is the maximum.
     pub fn figures(&self, metric: &Metric) -> Option<Vec<f64>> {
         let figure = |sum: &Sum| match metric {
             Metric::Errors => Some(sum.errors as f64 / sum.ended.max(1) as f64),

@@ -25,7 +25,7 @@ const MAY_DIFFER: [&str; 13] = [
     "http.trace_url",
 ];
 
-/// The present volume of a scenario, which reports compare with the load.
+/// Path suffix of a scenario's present volume, which reports compare with the load.
 const TODAY: &str = ".volume.today";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +116,7 @@ fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
 }
 
 /// Returns the properties that comparable runs must share, as strings for an index without records.
-/// The order is the same as in [`incompatibilities`].
+/// The order is that of [`incompatibilities`].
 #[must_use]
 pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
     let of = &summary.run;
@@ -206,7 +206,7 @@ fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     ))
 }
 
-/// Compares what servers negotiated, with their limits.
+/// Compares the HTTP versions and limits that servers negotiated.
 fn http_version(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     let (a, b) = (
         negotiated(first.run.as_ref()?),
@@ -220,7 +220,7 @@ fn http_version(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     })
 }
 
-/// Returns the negotiated versions without origins, which may differ.
+/// Returns the negotiated versions without their origins, which may differ.
 fn negotiated(run: &Run) -> String {
     let versions = run.manifest.negotiated.iter();
     let texts: BTreeSet<String> = versions
@@ -237,7 +237,7 @@ fn negotiated(run: &Run) -> String {
 }
 
 fn data(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
-    // The first file is the test, whose plan is compared instead.
+    // The first file is the test, which is compared as a plan instead.
     let files = |run: &ComparedRun| {
         let manifest = &run.run.as_ref()?.manifest;
         Some(
@@ -292,7 +292,8 @@ fn host(run: &Run) -> String {
     format!("{cpus}{cpu}{limit}")
 }
 
-/// Returns the plan without its target or file positions. `path` is the position within the plan.
+/// Returns the plan without its target and its file positions. `path` is the position within the
+/// plan.
 fn normalized(plan: &Value, target: &str, path: &str) -> Value {
     match plan {
         Value::Object(members) => {
@@ -305,7 +306,7 @@ fn normalized(plan: &Value, target: &str, path: &str) -> Value {
             compared.collect()
         }
         Value::Array(items) => {
-            // In lists, drop only positions in files.
+            // In lists, drop only file positions.
             let items = items
                 .iter()
                 .map(|item| normalized(item, target, &format!("{path}[]")));

@@ -1,4 +1,4 @@
-//! Differences of custom metrics, which are listed and not judged.
+//! Differences of custom metrics. They are listed but not judged.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use super::{Side, middle};
 
-/// A figure of a custom metric on both sides: medians of the runs.
+/// A figure of a custom metric on both sides. Each value is the median of the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CustomDifference {
-    /// Name of the metric and the figure, for example `checkout_ms p95`.
+    /// Names of the metric and the figure, for example `checkout_ms p95`.
     pub figure: String,
-    /// `None` if a run of the side did not report the metric.
+    /// Median of the baseline runs. `None` if one of them did not report the metric.
     pub baseline: Option<f64>,
     pub candidate: Option<f64>,
 }

@@ -29,8 +29,8 @@ pub enum FigureUnit {
     PerSecond,
 }
 
-/// Parses `p99`, `iteration p95 of "checkout"`, `errors of "*/orders"` (which must match one row),
-/// `rate`.
+/// Parses a figure, such as `p99`, `iteration p95 of "checkout"`, `errors of "*/orders"` (which
+/// must match one row) or `rate`.
 pub fn read(text: &str) -> Result<Subject, GrammarError> {
     let (metric, of) = parse_subject(text)?;
     let fault = match &metric {
@@ -60,7 +60,7 @@ pub fn read(text: &str) -> Result<Subject, GrammarError> {
 
 const TOO_FEW: &str = "has too few requests beyond it";
 
-/// Quantiles that rows contain. All others are computed from the record.
+/// Quantiles that rows contain. All other quantiles are computed from the record.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 fn is_kept(q: f64) -> bool {
@@ -71,19 +71,20 @@ fn is(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-/// Returns the default figures. They are few, because each one makes the others less certain.
+/// Returns the default figures. There are few of them, because each figure makes the others less
+/// certain.
 pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     let mut subjects = [0.5, 0.99]
         .map(|q| of_time(SpanFilter::Response, q, None))
         .to_vec();
     let model = baseline.runs.first().map(|first| first.summary.run.model);
-    // The throughput of a closed loop is a result, not a part of the plan.
+    // In a closed loop, the throughput is a result instead of a part of the plan.
     if matches!(model, Some(Model::Closed | Model::Mixed)) {
         subjects.insert(0, plain("rate", Metric::Rate, None));
     }
     subjects.push(plain("errors", Metric::Errors, None));
-    // Keep a percentile with too few samples, which is inconclusive. Otherwise, a worse tail would
-    // pass.
+    // Keep a percentile with too few samples, so that the result is inconclusive. Otherwise, a
+    // worse tail would pass.
     let runs = || baseline.runs.iter().chain(&candidate.runs);
     subjects.retain(|subject| {
         runs().any(|run| subject.value(run).is_some() || subject.missing(run) == TOO_FEW)
@@ -232,7 +233,7 @@ impl Subject {
         let summary = &entrant.summary;
         let rows = self.rows(entrant);
         let Some(of) = &self.of else {
-            // Without a label, the only scenario or group is meant.
+            // Without a label, the subject is the only scenario or group.
             return match (self.metric.over_requests(), rows) {
                 (Some(_), [one]) => Some(one),
                 (Some(_), _) => None,

@@ -1,5 +1,5 @@
-//! Compares groups of runs that have one value each, by median difference, rank-sum interval, and
-//! Holm's adjusted p-values.
+//! Comparison of groups of runs with one value per run, by median difference, rank-sum interval,
+//! and Holm's adjusted p-values.
 
 use plan::mutant::{self, Mutant};
 use statistics::{Tails, adjusted, hodges_lehmann, mann_whitney};
@@ -89,7 +89,7 @@ pub(super) fn change(
 ) -> Option<Change> {
     let values = || baseline.iter().chain(candidate);
     if unit != FigureUnit::Share && values().all(|value| *value == Some(0.0)) {
-        // A coarse tool reports whole milliseconds, which may be 0.
+        // A tool with coarse times reports whole milliseconds, which may be 0.
         let zeros = [baseline, candidate].map(|side| vec![Some(0.0); side.len()]);
         return change(FigureUnit::Share, &zeros[0], &zeros[1], config);
     }
@@ -127,7 +127,7 @@ pub(super) fn change(
     })
 }
 
-/// Returns logarithms of times and rates, and shares unchanged. `None` if the logarithm does not
+/// Returns logarithms of times and rates, and unchanged shares. `None` if the logarithm does not
 /// exist.
 fn scale(unit: FigureUnit, value: f64) -> Option<f64> {
     match unit {

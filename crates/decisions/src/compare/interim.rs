@@ -4,8 +4,8 @@
 use super::{CONFIDENCE, Comparison, FigureOutcome};
 
 pub const FEWEST: u32 = 4;
-/// Numbers of pairs after which an interim analysis takes place. Four pairs cannot reach the
-/// required confidence.
+/// Numbers of pairs after which an interim analysis takes place. With four pairs, the required
+/// confidence is out of reach.
 const PLANNED: [u32; 5] = [5, 7, 10, 14, 20];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,14 +22,16 @@ impl InterimPlan {
         }
     }
 
-    /// Returns the confidence required after `pairs` pairs. `None` if no analysis is planned then.
+    /// Returns the confidence required after `pairs` pairs. `None` if no analysis is planned at
+    /// that point.
     #[must_use]
     pub fn confidence_after(&self, pairs: u32) -> Option<f64> {
         let is_planned = self.after.contains(&pairs);
         is_planned.then(|| 1.0 - self.each())
     }
 
-    /// Returns the confidence of a final analysis that comes early because time has run out.
+    /// Returns the confidence required for a final analysis that comes early because the time is
+    /// up.
     #[must_use]
     pub fn confidence_at_end(&self, pairs: u32) -> f64 {
         let before = self.after.iter().filter(|after| **after < pairs).count();
@@ -41,13 +43,13 @@ impl InterimPlan {
     }
 }
 
-/// Whether the result is final: a regression, or all figures are decided.
+/// Returns whether the result is final: there is a regression, or all figures are decided.
 #[must_use]
 pub fn is_decided(comparison: &Comparison) -> bool {
     !comparison.method.is_hint() && comparison.verdict != FigureOutcome::Inconclusive
 }
 
-/// Whether A runs first in a pair. The order is A B, B A, A B, …, or the reverse.
+/// Returns whether A runs first in a pair. The order is A B, B A, A B, …, or the reverse.
 #[must_use]
 pub fn is_a_first(pair: u32, seed: u64) -> bool {
     (u64::from(pair) ^ seed) & 1 == 0

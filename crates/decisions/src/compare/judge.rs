@@ -1,5 +1,6 @@
 //! Judges a change by its interval. The change is a regression if the whole interval is beyond the
-//! margin, and none if the whole interval is within it. Otherwise, it is inconclusive.
+//! margin, and there is none if the whole interval is within the margin. Otherwise, the result is
+//! inconclusive.
 
 use super::{CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit};
 

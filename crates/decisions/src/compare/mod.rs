@@ -2,9 +2,9 @@
 //! undecided. The unit of comparison is the run.
 //!
 //! [`comparability`] finds runs that cannot be compared, [`figure`] defines figures, [`groups`]
-//! compares several runs, [`interim`] plans interim analyses, [`single_run`] compares two runs (a
-//! hint, by [`bootstrap`]), [`outliers`] finds outliers, [`quantiles`] compares distributions, and
-//! [`text`] formats results.
+//! compares several runs, [`interim`] plans interim analyses, [`single_run`] compares two runs (as
+//! a hint, by [`bootstrap`]), [`outliers`] finds outliers, [`quantiles`] compares distributions,
+//! and [`text`] formats results.
 
 mod bootstrap;
 mod comparability;
@@ -51,14 +51,14 @@ pub struct Side {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareConfig {
-    /// Figures to compare. Empty means [`figure::usual`].
+    /// Figures to compare. If empty, [`figure::usual`] selects them.
     pub subjects: Vec<Subject>,
     pub margin: f64,
-    /// Absolute margin for shares of errors. 0.001 is 0.1 percentage points.
+    /// Absolute margin for shares of errors. 0.001 means 0.1 percentage points.
     pub error_margin: f64,
-    /// Confidence of intervals. [`CONFIDENCE`] without interim analyses.
+    /// Confidence of the intervals. It is [`CONFIDENCE`] unless there are interim analyses.
     pub confidence: f64,
-    /// Results of [`incompatibilities`] that the user has accepted.
+    /// Incompatibilities (see [`incompatibilities`]) that the user has accepted.
     pub anyway: Vec<String>,
     pub hint_decides: bool,
 }
@@ -215,7 +215,7 @@ fn method(baseline: &Side, candidate: &Side) -> Method {
             Method::SingleFigures
         };
     }
-    // By rank, one run against forty has a 95 % interval, but it remains a single run.
+    // By ranks, one run against forty has a 95 % interval. It is still a single run.
     if first.min(second) >= ENOUGH {
         Method::Groups
     } else {

@@ -1,4 +1,4 @@
-//! Compares one run with another. The result is only a hint, because variation between runs is
+//! Compares one run with another. The result is only a hint, because the variation between runs is
 //! unknown.
 
 use std::{cell::RefCell, rc::Rc};
@@ -81,8 +81,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Returns the interval. `None` if there are too few windows, or if the rank falls among
-    /// unanswered requests.
+    /// Returns the interval. `None` if there are too few windows, or if the rank falls on an
+    /// unanswered request.
     fn interval(&self, subject: &Subject, runs: [&ComparedRun; 2]) -> Option<(f64, f64)> {
         let figures = |side: usize| {
             self.drawn(side, subject, runs[side])?
@@ -99,7 +99,7 @@ impl<'a> Pair<'a> {
         let mut distances: Vec<f64> = distances.collect::<Option<_>>()?;
         distances.sort_by(f64::total_cmp);
         let outside = ((1.0 - CONFIDENCE) / 2.0 * distances.len() as f64) as usize;
-        // The precision of times is limited by the grid.
+        // The grid limits the precision of times.
         let blur = match subject.unit() {
             FigureUnit::Nanoseconds => bootstrap::blur(),
             FigureUnit::Share | FigureUnit::PerSecond => 0.0,

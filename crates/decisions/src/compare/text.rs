@@ -1,4 +1,4 @@
-//! Formats comparisons.
+//! Texts for comparisons.
 
 use record::units;
 

@@ -1,6 +1,7 @@
-//! Search for the load line, the highest load at which all criteria hold. [`search`] plans probes,
-//! `probe` evaluates them, `probe_row` keeps their figures, `result` and `overload` describe results, [`sweep`] varies the number of
-//! users, and [`simulated`] has services for tests.
+//! Search for the load line, the highest load at which all criteria are met. [`search`] plans
+//! probes, `probe` evaluates them, `probe_row` keeps their figures, `result` and `overload`
+//! describe results, [`sweep`] varies the number of users, and [`simulated`] has services for
+//! tests.
 
 mod overload;
 mod probe;

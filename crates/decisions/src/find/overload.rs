@@ -14,7 +14,7 @@ const FLAT: f64 = 1.1;
 const AS_SOON: f64 = 1.3;
 
 /// Describes the failed probes in `rows`, lowest level first. `level` is the lowest failed level,
-/// and `fails` are the criteria that failed there.
+/// and `fails` contains the criteria that failed there.
 pub(super) fn describe(
     rows: &[&ProbeRow],
     held: &[&ProbeRow],
@@ -41,7 +41,7 @@ pub(super) fn describe(
         (_, Some(unbounded)) if !keeps_up => format!("latency grows without bound: {unbounded}"),
         (_, unbounded) if keeps_up => {
             let above = unbounded.map_or_else(String::new, |above| format!("; far above, {above}"));
-            // The failed criterion may concern a metric of the server or the generator.
+            // The failed criterion may concern a metric of the server or of the load generator.
             let (rises, but) = if is_late(nearest, slos) {
                 ("latency rises, ", "and")
             } else {
@@ -114,7 +114,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     let is_flat =
         most(&arrived) >= APART * least(&arrived) && most(&answered) <= FLAT * least(&answered);
     let grows = after.iter().find(|(row, ..)| row.backlog_growth.is_some());
-    // Probes that passed received responses too, possibly under more load.
+    // Probes that passed also received responses, possibly under more load.
     let held_most = |of: fn(&ProbeRow) -> Option<f64>| {
         held.iter().filter_map(|row| of(row)).fold(0.0, f64::max)
     };

@@ -1,4 +1,4 @@
-//! Evaluates a probe: violations of each criterion by second.
+//! Evaluation of a probe: violations of each criterion by second.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,8 @@ pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Viol
             seconds: match judged(criterion).map(|judged| (judged.judgement, judged.margin)) {
                 Some((Judgement::Pass, _)) => vec![(1.0, 0.0)],
                 Some((Judgement::Fail, _)) => vec![(1.0, 1.0)],
-                // An inconclusive result counts as a pass or failure by its side of the bound.
+                // An inconclusive result counts as a pass or a failure, depending on its side of
+                // the bound.
                 Some((Judgement::Inconclusive, Some(margin))) => {
                     vec![(1.0, f64::from(u8::from(margin < 0.0)))]
                 }
@@ -78,8 +79,8 @@ pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
     (ns > 0).then(|| ok as f64 * 1e9 / ns as f64)
 }
 
-/// Returns arrivals and responses in a phase with this planned rate. `None` if the search varies
-/// users.
+/// Returns the arrivals and responses in a phase with this planned rate. `None` if the search
+/// varies the number of users.
 #[must_use]
 pub fn flow(run: &Run, phase: &str, planned: f64) -> Option<Flow> {
     let index = run.manifest.phases_named(phase).next()?;

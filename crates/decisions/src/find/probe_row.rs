@@ -1,4 +1,4 @@
-//! A row of a search's result: one probe with its figures.
+//! A row in the result of a search: one probe with its figures.
 
 use analysis::{saturation::Reached, summary::Summary};
 use record::units;
@@ -13,25 +13,25 @@ pub struct ProbeRow {
     #[schemars(with = "String")]
     pub reason: ProbeReason,
     pub holds: bool,
-    /// Why the probe does not count: a fault of the generator. `None` if it counts.
+    /// Fault of the load generator that makes the probe invalid. `None` if the probe counts.
     pub invalid: Option<String>,
-    /// Duration of the counted part, in seconds.
+    /// Duration of the part that counts, in seconds.
     pub counted_s: f64,
     pub requests: u64,
-    /// Requests per second that were answered as expected.
+    /// Requests per second with the expected response.
     pub goodput: f64,
     pub errors: Option<f64>,
     /// p50, p95 and p99 of the response time, or else of the service time. `None` if the percentile
-    /// falls among unanswered requests or there are too few samples.
+    /// falls on an unanswered request or there are too few samples.
     pub ns: [Option<u64>; 3],
-    /// Measured value for each of `slos`, formatted.
+    /// Measured value for each of `slos`, as text.
     pub measured: Vec<Option<String>>,
     pub beyond: Vec<Option<f64>>,
-    /// Requests that arrived per second, in the counted part. `None` if unknown or if the search
-    /// varies users.
+    /// Requests that arrived per second, in the part that counts. `None` if this is unknown or the
+    /// search varies the number of users.
     #[serde(default)]
     pub arrived: Option<f64>,
-    /// Requests answered per second in the counted part, whether ok or failed.
+    /// Requests answered per second in the part that counts, successful or failed.
     #[serde(default)]
     pub answered: Option<f64>,
     /// Median time that requests waited for a connection of the test, in nanoseconds.
@@ -39,7 +39,7 @@ pub struct ProbeRow {
     pub wait: Option<u64>,
     #[serde(default)]
     pub service: Option<u64>,
-    /// Growth of the backlog, in requests per second. With a growing backlog, the level fails.
+    /// Growth of the backlog, in requests per second. A growing backlog fails the level.
     #[serde(default)]
     pub backlog_growth: Option<f64>,
     #[serde(default)]
@@ -52,7 +52,7 @@ pub struct ProbeRow {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     pub reason: String,
-    /// `failed` if there was a response, otherwise why there was none.
+    /// `failed` if there was a response, otherwise the class of the missing response.
     pub class: String,
     pub share: f64,
 }

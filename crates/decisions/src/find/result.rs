@@ -30,16 +30,16 @@ pub enum Ending {
     /// The highest allowed level passes.
     HoldsToMost,
     GeneratorLimited,
-    /// Other work kept the generator's machine busy.
+    /// Other work kept the load generator's machine busy.
     GeneratorDisturbed,
     Drifts,
-    /// The budget was used up before a result.
+    /// The budget was used up before there was a result.
     OutOfBudget,
     Died,
     Interrupted,
     /// A probe could not run, or the service never responded.
     CouldNotRun,
-    /// A sweep over numbers of users finished; no search was run.
+    /// A sweep over numbers of users finished, without a search.
     Swept,
 }
 
@@ -47,7 +47,7 @@ pub enum Ending {
 pub struct SearchResult {
     pub schema: u32,
     pub test: String,
-    /// Target of the search, if given separately.
+    /// Target of the search, if it was given separately.
     pub target: Option<String>,
     pub started_utc: String,
     pub varied: Over,
@@ -55,8 +55,8 @@ pub struct SearchResult {
     pub ending: Ending,
     pub estimate: Option<f64>,
     pub interval: Option<(f64, f64)>,
-    /// Relative change of the load line during the search. `None` unless the search ended because
-    /// of this change.
+    /// Relative change of the load line during the search. `None` unless this change ended the
+    /// search.
     #[serde(default)]
     pub drift: Option<f64>,
     pub last_pass: Option<f64>,
@@ -65,12 +65,12 @@ pub struct SearchResult {
     pub sentence: String,
     /// Behaviour above the load line. `None` if no level failed.
     pub overload: Option<String>,
-    /// Scalability of the service. Set only for a sweep over users.
+    /// Scalability of the service. Set only by a sweep over numbers of users.
     #[serde(default)]
     pub scaling: Option<Scaling>,
     pub notes: Vec<String>,
     pub probes: Vec<ProbeRow>,
-    /// Pairs of a level and the probability that all criteria are met.
+    /// Pairs of a level and the probability that all criteria are met at this level.
     pub probabilities: Vec<(f64, f64)>,
     pub exit_code: u8,
 }
@@ -179,7 +179,7 @@ impl SearchResult {
     fn set_ending(&mut self, ending: Ending, probes: &[ProbeResult]) {
         self.ending = ending;
         (self.last_pass, self.first_fail) = search::ends(probes);
-        // For a changing service, overload is not meaningful.
+        // Overload is not meaningful for a changing service.
         self.overload = self.above_it().filter(|_| ending != Ending::Drifts);
         self.exit_code = match self.ending {
             Ending::Found | Ending::HoldsToMost => 0,

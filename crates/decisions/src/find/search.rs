@@ -1,5 +1,5 @@
-//! Searches for the highest level (rate or users) at which all criteria are met, as a pure function
-//! of the previous probes.
+//! Searches for the highest level (rate or number of users) at which all criteria are met. The next
+//! step is a pure function of the previous probes.
 //!
 //! The search doubles the level until a probe fails, and then narrows the bracket. Finally, it
 //! probes near the estimate in random order until the estimate is precise enough.
@@ -50,7 +50,7 @@ pub enum ProbeReason {
 }
 
 impl ProbeReason {
-    /// Whether the probe runs to its full length unless it clearly fails.
+    /// Returns whether the probe runs for its full length unless it clearly fails.
     #[must_use]
     pub fn is_long(self) -> bool {
         matches!(self, ProbeReason::Near | ProbeReason::Again)
@@ -88,7 +88,7 @@ pub struct ProbeResult {
     pub spent_s: f64,
     pub tallies: Vec<ViolationTally>,
     pub grows: Option<bool>,
-    /// Responses per second. `None` if unknown or if the search varies users.
+    /// Responses per second. `None` if this is unknown or the search varies the number of users.
     pub answered: Option<f64>,
     pub invalid: Option<InvalidProbe>,
 }
@@ -150,7 +150,7 @@ impl ViolationTally {
         SURE / (beyond + within)
     }
 
-    /// Whether the tally counts samples rather than a single condition.
+    /// Returns whether the tally counts samples instead of a single condition.
     fn is_of_shares(&self) -> bool {
         self.sums().0 > 1.0
     }
@@ -168,7 +168,7 @@ impl ViolationTally {
 }
 
 impl ProbeResult {
-    /// Whether all criteria were met. A quick probe fails only if chance cannot explain the
+    /// Returns whether all criteria were met. A quick probe fails only if chance cannot explain the
     /// violations.
     #[must_use]
     pub fn holds(&self) -> bool {
@@ -178,7 +178,7 @@ impl ProbeResult {
             let chance = if self.reason.is_long() {
                 0.0
             } else {
-                // Few samples can never rule out a failure.
+                // With few samples, a failure can never be ruled out.
                 (1.0 + 2.0 * may.sqrt()).min((n - may) / 2.0)
             };
             over > may + chance
@@ -187,8 +187,7 @@ impl ProbeResult {
     }
 }
 
-/// Returns the seed of a probe. With the same seed for all probes, the interval would be too
-/// narrow.
+/// Returns the seed of a probe. If all probes had the same seed, the interval would be too narrow.
 #[must_use]
 pub fn probe_seed(seed: u64, number: usize) -> u64 {
     Rng::keyed(seed, Purpose::Resampling, 13, number as u64).below(1 << 48)
@@ -298,8 +297,8 @@ impl SearchConfig {
     }
 }
 
-/// Returns the highest level that passed and the lowest that failed, without quick probes that
-/// others contradict.
+/// Returns the highest level that passed and the lowest level that failed. Ignores quick probes
+/// that others contradict.
 fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
     const CONTRADICTED: usize = 2;
     let is_chance = |number: usize| {
@@ -327,10 +326,11 @@ fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
     (held, failed)
 }
 
-/// Whether probes near the estimate both passed and failed, and at least two were long.
+/// Returns whether probes near the estimate both passed and failed, and at least two of them were
+/// long.
 fn is_measured(whole: &[&ProbeResult], found: &Crossing) -> bool {
-    /// Maximum distance of any probe from the estimate, in logarithms. `CLOSE` is the maximum for
-    /// long probes.
+    /// Maximum distance of a probe from the estimate, as a difference of logarithms. `CLOSE` is the
+    /// maximum for long probes.
     const NEAR_IT: f64 = 0.3;
     const CLOSE: f64 = 0.12;
     const LEAST: usize = 2;
@@ -440,7 +440,7 @@ fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
 /// Returns the logarithm of the capacity, with its standard deviation. `None` if no backlog grew.
 fn capacity(whole: &[&ProbeResult]) -> Option<(f64, f64)> {
     const SATURATED: f64 = 0.99;
-    /// A level that passed disproves this rate if it is higher by this factor.
+    /// A passed level refutes this rate if the level is higher by this factor.
     const MORE: f64 = 1.05;
     let (mut answers, mut seconds) = (0.0, 0.0);
     for probe in whole.iter().filter(|probe| probe.grows == Some(true)) {

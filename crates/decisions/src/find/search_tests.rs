@@ -152,8 +152,8 @@ fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
     }
 }
 
-/// Services with exponential service times: with one server, with four, and with as many as the
-/// pool has.
+/// Services with exponential service times: with one server, with four servers, and with as many
+/// servers as the pool has.
 const SLOW: SimulatedService = SimulatedService {
     mean_s: 0.010,
     ..KNOWN[0].service
@@ -265,7 +265,7 @@ fn criterion_without_share_fails_by_one_sample() {
         seconds: vec![(5.0, 5.0)],
     }];
     assert!(!failed.holds());
-    // Among twenty samples, one beyond p99 may be due to chance.
+    // Among twenty samples, one sample beyond p99 may be due to chance.
     failed.tallies = vec![ViolationTally {
         allowed: 0.01,
         seconds: vec![(20.0, 1.0)],

@@ -1,5 +1,5 @@
-//! Simulated services with a known load line, for tests and `loadline selftest`. The production
-//! code plans, ends and judges the probes.
+//! Simulated services with known load lines, for tests and `loadline selftest`. The production code
+//! plans, ends and judges the probes.
 
 use measure::confidence::Standing;
 use plan::rng::{Purpose, Rng};
@@ -23,8 +23,8 @@ pub enum Discipline {
         rate: f64,
         burst: f64,
     },
-    /// Like `Queue`, with service times that grow by this share per 1,000 requests, so there is no
-    /// load line.
+    /// Like `Queue`, but service times grow by this share per 1,000 requests, so there is no load
+    /// line.
     Slowing(f64),
 }
 
@@ -41,7 +41,8 @@ pub struct SimulatedService {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Objective {
     pub allowed: f64,
-    /// Bound of the response time, in seconds. `None` means that refused requests count instead.
+    /// Bound on the response time, in seconds. `None` means that the share of refused requests is
+    /// bounded instead.
     pub bound_s: Option<f64>,
 }
 
@@ -105,8 +106,8 @@ pub const FULL_POOL: KnownLoadLine = KnownLoadLine {
     load_line: 160.0,
 };
 
-/// Services with known load lines, from closed forms (M/M/1, M/M/c, Erlang's loss formula) or
-/// simulation (`the_load_lines_without_a_closed_form_are_right`).
+/// Services with known load lines, either from closed forms (M/M/1, M/M/c, Erlang's loss formula)
+/// or from simulation (`the_load_lines_without_a_closed_form_are_right`).
 pub const KNOWN: [KnownLoadLine; 8] = [
     KnownLoadLine {
         name: "1 × 1 ms exponential, p99 < 20 ms",
@@ -262,7 +263,8 @@ pub struct ProbeLength {
 }
 
 impl SimulatedService {
-    /// Simulates a probe after `settle_s` seconds of load and, before those, `served` requests.
+    /// Simulates a probe. It is preceded by `settle_s` seconds of load and, before that, by
+    /// `served` requests.
     #[must_use]
     pub fn load(
         self,
@@ -402,8 +404,8 @@ pub fn search(
 pub struct SearchStatistics {
     pub covered: usize,
     pub drifted: usize,
-    /// Logarithmic distances from the load line, ascending. Infinite without a result, or if the
-    /// search exceeded its budget.
+    /// Logarithmic distances from the load line, ascending. Infinite if there is no result, or if
+    /// the search exceeded its budget.
     pub errors: Vec<f64>,
 }
 

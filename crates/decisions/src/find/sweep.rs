@@ -18,14 +18,14 @@ pub struct Scaling {
     pub single_user: f64,
     /// Serial share of the work, with its 95 % interval.
     pub serial: (f64, f64, f64),
-    /// Cost that each user causes for every other user, with its 95 % interval.
+    /// Delay that each user causes for every other user, with its 95 % interval.
     pub crosstalk: (f64, f64, f64),
-    /// Number of users at peak throughput, with its 95 % interval. `None` if there is no evidence
-    /// that throughput falls beyond the peak.
+    /// Number of users at the peak of the throughput, with its 95 % interval. `None` if there is no
+    /// evidence that throughput falls beyond the peak.
     pub peak_users: Option<(f64, f64, f64)>,
     pub peak: Option<f64>,
     /// Number of parallel servers that the service resembles, and seconds per request. `None` if
-    /// there is no such pool.
+    /// the service does not resemble a pool.
     pub pool: Option<(f64, f64)>,
     /// Pairs of a number of users and the throughput that the law predicts.
     pub curve: Vec<(f64, f64)>,
@@ -62,7 +62,7 @@ pub fn is_enough(levels: &[(f64, f64)]) -> bool {
 pub fn scaling(levels: &[(f64, f64)], seed: u64) -> Option<Scaling> {
     let found = scalability(levels, seed)?;
     let pool = pool(levels);
-    // From a corner, the law would derive a peak that was not measured.
+    // If throughput has a sharp bend, the law would predict a peak that was not measured.
     let peak = found.peak.filter(|_| pool.is_none());
     let most = levels.iter().map(|(n, _)| *n).fold(1.0, f64::max);
     let Law {

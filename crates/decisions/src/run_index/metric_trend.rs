@@ -1,4 +1,4 @@
-//! A metric over all runs that are comparable with the newest one, and its shifts.
+//! A metric over all runs that are comparable with the newest run, and its shifts.
 
 use record::units;
 use serde::Serialize;
@@ -25,18 +25,18 @@ pub struct MetricTrend {
     pub margin: f64,
     pub values: Vec<TrendPoint>,
     pub shifts: Vec<Shifted>,
-    /// Correlation of neighbouring runs: 0 if independent, at most 1.
+    /// Correlation of neighbouring runs: 0 if they are independent, at most 1.
     pub correlation: f64,
     pub excluded: Vec<ExcludedRuns>,
     pub sentence: String,
-    /// What to do if the metric became worse. `None` if it did not.
+    /// Advice if the metric became worse. `None` if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<TrendAdvice>,
     pub method: String,
 }
 
 impl MetricTrend {
-    /// Whether the runs can show a shift: there are enough, and they do not drift.
+    /// Returns whether the runs can show a shift: there are enough of them, and they do not drift.
     #[must_use]
     pub fn can_show_shifts(&self) -> bool {
         self.values.len() >= 2 * LEAST_LEVEL && self.correlation <= TOO_CORRELATED
@@ -46,7 +46,7 @@ impl MetricTrend {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TrendAdvice {
     pub text: String,
-    /// The command that compares the run before the change with the run after it.
+    /// Command that compares the run before the change with the run after it.
     pub command: String,
 }
 
@@ -268,12 +268,12 @@ fn sentence(
     }
 }
 
-/// Number of runs with which the newest run is compared.
+/// Number of runs that the newest run is compared with.
 const RECENT: usize = 10;
 /// Minimum number of runs that the newest run must be worse than.
 const FEWEST_RECENT: usize = 5;
 
-/// Names the run since which the metric is worse, and the command that compares it with the run
+/// Returns the run since which the metric is worse, and the command that compares it with the run
 /// before.
 fn advice(values: &[TrendPoint], shifts: &[Shifted], config: &TrendConfig) -> Option<TrendAdvice> {
     let subject = &config.subject.text;
@@ -301,7 +301,7 @@ fn advice(values: &[TrendPoint], shifts: &[Shifted], config: &TrendConfig) -> Op
     })
 }
 
-/// Returns the number of recent runs if the newest run is worse than each of them by more than the
+/// Returns the number of recent runs, if the newest run is worse than each of them by more than the
 /// margin.
 fn newest_is_worse_than(level: &[TrendPoint], config: &TrendConfig) -> Option<usize> {
     let unit = config.subject.unit();

@@ -34,7 +34,7 @@ pub struct IndexedRun {
     pub exit_code: u8,
     pub fault: Option<String>,
     pub fingerprint: Vec<(String, String)>,
-    /// The headline time and its label. A label of `None` means all requests.
+    /// Headline time and its label. A label of `None` means all requests.
     pub headline: (SpanFilter, Option<String>),
     pub rows: Vec<IndexedRow>,
     pub recorded: bool,
@@ -59,7 +59,7 @@ pub struct IndexedRow {
     pub times: Vec<RowTimes>,
 }
 
-/// Times in nanoseconds. A percentile is `None` if it falls among unanswered requests or has too few
+/// Times in nanoseconds. A percentile is `None` if it falls on an unanswered request or has too few
 /// samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowTimes {

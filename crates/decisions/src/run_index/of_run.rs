@@ -1,4 +1,4 @@
-//! Builds an index entry from the record and the summary, neither of which contains secrets.
+//! Builds an index entry from the record and the summary. Both are free of secrets.
 
 use plan::criteria::SpanFilter;
 use record::Run;

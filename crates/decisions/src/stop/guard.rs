@@ -1,4 +1,4 @@
-//! The guard stops a load from rising on a service that fails more than half of its requests.
+//! The guard: stops a load from rising if the service fails more than half of its requests.
 
 use plan::{Load, StopRule, units::SECOND};
 
@@ -10,10 +10,10 @@ pub(super) fn rule(load: &Load) -> Option<StopRule> {
     plan::criteria::parse_stop(RULE).ok().filter(|_| arrives)
 }
 
-/// Whether the load in the next second is higher than at the start of the window.
+/// Returns whether the load in the next second is higher than at the start of the window.
 pub(super) fn goes_up(load: &Load, now_ns: u64, window_ns: u64) -> bool {
     let before = load.rate_at(now_ns.saturating_sub(window_ns));
-    // A workload may start while no other has a rate.
+    // A workload may start while no other workload has a rate.
     let before = before.or_else(|| matches!(load, Load::Several { .. }).then_some(0.0));
     let next = load.rate_at(now_ns + SECOND);
     before.zip(next).is_some_and(|(before, next)| next > before)

@@ -1,5 +1,5 @@
-//! Stop rules. A rule fires when its condition has held for its whole window, and no second with
-//! enough samples contradicts it.
+//! Stop rules. A rule fires when its condition has been true for its whole window, and no second
+//! with enough samples contradicts it.
 
 mod guard;
 mod probing;
@@ -45,7 +45,7 @@ struct WatchedRule {
 }
 
 impl StopRules {
-    /// Creates an empty set, used for parts because the conductor evaluates the rules for the whole
+    /// Creates an empty set, for parts of a run. The conductor evaluates the rules for the whole
     /// run.
     #[must_use]
     pub fn none() -> StopRules {
@@ -138,8 +138,8 @@ impl WatchedRule {
         held.then(|| all.describe(when))
     }
 
-    /// Whether the condition holds only because of a burst: the other seconds, taken together,
-    /// contradict it.
+    /// Returns whether the condition is true only because of a burst: the other seconds, taken
+    /// together, contradict it.
     fn is_a_burst(&self) -> bool {
         let when = &self.rule.when;
         if !rule_window::is_counted(when) {
@@ -241,7 +241,7 @@ impl WatchedRule {
         let bound_ns = bound(&self.rule.when) as u64;
         let ages = interval.in_flight_ages.iter();
         let late = ages
-            // Whether a request in flight already has its first event is unknown.
+            // It is unknown whether a request in flight has already received its first event.
             .filter(|(id, _)| subject.has_label(**id) && !span.is_of_streams())
             .map(|(_, ages)| ages.above(bound_ns));
         RuleWindow {

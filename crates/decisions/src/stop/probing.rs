@@ -1,4 +1,4 @@
-//! Ends a probe as soon as the result is known.
+//! Ends a probe as soon as its result is certain.
 
 use measure::{Interval, confidence::Standing};
 use plan::{Criterion, Plan, StopRule, criteria::Ending};
@@ -68,7 +68,7 @@ impl Probing {
 fn tally(watched: &WatchedRule) -> Option<ViolationTally> {
     let last = watched.seconds.len().checked_sub(1)?;
     let counted = |(number, seen): (usize, &RuleWindow)| {
-        // Add late requests only in the last second, so that each counts once.
+        // Add late requests only in the last second, so that each of them counts once.
         let seen = if number == last { seen.alone() } else { *seen };
         (seen.n as f64, seen.over as f64)
     };

@@ -1,4 +1,4 @@
-//! Measurements of a stop rule over one or several seconds.
+//! Measurements for a stop rule over one or several seconds.
 
 use measure::{
     confidence::{Standing, standing},
@@ -18,7 +18,7 @@ const DEVIATIONS: f64 = 3.0;
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct RuleWindow {
     pub ns: u64,
-    /// Number of samples: finished requests, the base of a share, or samples of a gauge.
+    /// Number of samples: finished requests, the denominator of a share, or samples of a gauge.
     pub n: u64,
     pub over: u64,
     pub late: u64,
@@ -36,7 +36,7 @@ impl RuleWindow {
         }
     }
 
-    /// Returns the window on its own, with its late requests counted as samples.
+    /// Returns the window with its late requests counted as samples.
     pub fn alone(self) -> RuleWindow {
         let (n, over) = self.with_late();
         RuleWindow {
@@ -97,8 +97,8 @@ impl RuleWindow {
         Some(above == is_upward(op))
     }
 
-    /// Whether this second on its own contradicts the condition: with 99 % confidence for samples,
-    /// clearly for gauges.
+    /// Returns whether this second alone contradicts the condition: with 99 % confidence for
+    /// samples, clearly for gauges.
     pub fn contradicts(&self, when: &Criterion) -> bool {
         let (n, over) = self.with_late();
         let against = if is_upward(when.op) {

@@ -1,4 +1,4 @@
-//! Stop rules on server metrics. A rule holds if every sample in the window meets the condition.
+//! Stop rules on server metrics. A rule is true if every sample in the window meets the condition.
 
 use plan::{StopRule, criteria::Metric, units::SECOND};
 use record::{Run, server::MetricSeries, units};
@@ -8,8 +8,8 @@ use analysis::verdict::server_bounds;
 const STALE_NS: u64 = 3 * SECOND;
 const KNOWN: f64 = 0.9;
 
-/// Returns the measured range if the condition has held since `from_ns`. It is enough if it has
-/// held on one instance.
+/// Returns the measured range if the condition has been true since `from_ns`. It is enough if it
+/// has been true on one instance.
 pub(super) fn held(rule: &StopRule, run: &Run, from_ns: u64, now_ns: u64) -> Option<String> {
     let Metric::Server(name, _) = &rule.when.metric else {
         return None;

@@ -1,5 +1,5 @@
-//! Detects a service that changes during the search. If levels fail below earlier passes, repeats a
-//! probe.
+//! Detects a service that changes during the search. If levels fail below earlier passes, the
+//! search repeats a probe.
 
 use statistics::{Movement, Observation, movement};
 
@@ -8,7 +8,7 @@ use super::{ProbeReason, ProbeResult};
 const SUSPECTED: f64 = 1.5;
 const SURE: f64 = 5.0;
 const LIKELY: f64 = 3.0;
-/// Number of long probes after which a level that passed is always repeated.
+/// Number of long probes after which a passed level is always repeated.
 const UNTIL_AGAIN: usize = 5;
 const MOST_AGAIN: usize = 5;
 const BETWEEN_AGAIN: usize = 2;
@@ -66,8 +66,8 @@ pub(super) fn drift(complete: &[&ProbeResult], around: f64) -> Drift {
     }
 }
 
-/// Returns the fall in throughput since an earlier probe at the same level, in logarithms. `None`
-/// if chance can explain it.
+/// Returns how much the throughput has fallen since an earlier probe at the same level, as a
+/// difference of logarithms. `None` if chance can explain it.
 fn fell_by(complete: &[&ProbeResult], number: usize) -> Option<f64> {
     let rate = |probe: &ProbeResult| {
         let seconds = probe.tallies.first()?.seconds.len() as f64;
@@ -114,7 +114,7 @@ fn moves(complete: &[&ProbeResult], around: f64) -> Option<Movement> {
     movement(&looks, 0.5, around)
 }
 
-/// Returns the highest level that passed and that later probes have not confirmed.
+/// Returns the highest passed level that later probes have not confirmed.
 fn highest_held(complete: &[&ProbeResult]) -> Option<f64> {
     let held = complete.iter().enumerate().filter(|(number, probe)| {
         let known_now = |other: &&ProbeResult| {

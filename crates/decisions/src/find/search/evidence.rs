@@ -1,4 +1,4 @@
-//! Weight of evidence from probes: the effective number of independent samples, and the
+//! Strength of the evidence from probes: the effective number of independent samples, and the
 //! implications of a growing backlog.
 
 use measure::confidence::inflation_of;
@@ -7,8 +7,8 @@ use statistics::{Observation, Observations};
 
 use super::{ProbeResult, ViolationTally};
 
-/// Factor for correlation that probes cannot show. Found by simulation, so that intervals contain
-/// the load lines of `simulated::KNOWN` in 95 of 100 searches.
+/// Factor for correlation that probes cannot show. Simulations determined it, so that intervals
+/// contain the load lines of `simulated::KNOWN` in 95 of 100 searches.
 const DOUBT: f64 = 2.5;
 
 pub(super) fn bounds(complete: &[&ProbeResult], around: f64) -> Vec<Observations> {
@@ -60,7 +60,7 @@ pub(super) fn bounds(complete: &[&ProbeResult], around: f64) -> Vec<Observations
         .collect()
 }
 
-/// A backlog that grew, which is a clear failure. Counts for only one criterion.
+/// A growing backlog, which is a clear failure. Counts for only one criterion.
 struct Grew {
     lowest: Option<f64>,
 }
@@ -93,8 +93,7 @@ impl Grew {
     }
 }
 
-/// Correlation of samples as a function of the level. The correlation increases with the load of a
-/// service.
+/// Correlation of samples as a function of the level. It increases with the load on a service.
 struct Together {
     around: f64,
     log_inflation: f64,
