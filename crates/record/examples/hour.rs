@@ -1,4 +1,4 @@
-//! Writes an hour of 500 requests/s on 50 endpoints, to measure report times.
+//! Writes an hour of 500 requests/s on 50 endpoints, to measure how long reports take.
 
 use std::{error::Error, path::PathBuf};
 
@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Most are near 20 ms, and some are ten times as long.
+/// Most durations are near 20 ms, and some are ten times as long.
 fn sample(k: u64) -> Sample {
     let intended = k * SECOND / RATE;
     let noise = k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

@@ -1,5 +1,4 @@
-//! Checks that the figures of an interval are consistent, which they usually are not in an edited
-//! record.
+//! Checks that the figures of an interval are consistent. An edited record is usually inconsistent.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +9,7 @@ use measure::{
 
 use crate::IntervalRecord;
 
-/// Whether the labels add up to all requests, and no label has more times than responses.
+/// Returns whether the labels add up to all requests, and no label has more times than responses.
 pub(crate) fn holds(frame: &IntervalRecord, labels: &[Label]) -> bool {
     let requests = labels
         .iter()

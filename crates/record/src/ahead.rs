@@ -8,12 +8,13 @@ use std::{
 
 use super::{IntervalReader, IntervalRecord};
 
-/// Intervals per message, because waking the other thread for each one takes as long as adding it.
+/// Number of intervals per message. Waking the other thread for each interval would take as long as
+/// adding the interval.
 const BATCH: usize = 16;
 const BATCHES: usize = 4;
 
-/// Passes all intervals to `take`, until it stops. Returns whether the record was read to its end
-/// and contains unreadable data.
+/// Passes all intervals to `take`, until `take` stops. Returns whether the record was read to its
+/// end and contains unreadable data.
 pub(super) fn read(
     mut reader: IntervalReader,
     mut take: impl FnMut(IntervalRecord) -> ControlFlow<()>,
@@ -32,7 +33,7 @@ pub(super) fn read(
         };
         match thread::Builder::new().spawn_scoped(scope, decode) {
             Ok(_) => receiver.into_iter().flatten().try_for_each(&mut take),
-            // Without another thread, decode and add in turns.
+            // Without another thread, alternate between decoding and adding.
             Err(_) => match shared.lock() {
                 Ok(mut reader) => reader.try_for_each(&mut take),
                 Err(_) => ControlFlow::Continue(()),

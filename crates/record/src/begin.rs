@@ -64,7 +64,7 @@ impl Manifest {
             frontend: started.frontend,
             name: plan.name.clone(),
             about: plan.about.clone(),
-            // The writer redacts the manifest as a whole.
+            // The writer redacts the whole manifest.
             target: plan.target.expose().clone(),
             load: load_facts(plan, &schedule, started.seed, share),
             phases: phase_facts(plan, &schedule, share),
@@ -180,7 +180,7 @@ fn workload_facts(plan: &Plan, seed: u64) -> Vec<WorkloadFacts> {
         let named = own.filter_map(|own| Some(plan.scenarios().get(*own)?.render(*own)));
         let mut scenarios: Vec<String> = named.collect();
         if workload.scenarios.is_empty() {
-            // The tool counts the iterations of a workload under the name of the workload.
+            // The tool counts a workload's iterations under the name of the workload.
             scenarios.push(workload.name.clone());
         }
         let (constant_ns, idle_ns) = constant_phases(workload);
@@ -206,9 +206,10 @@ fn workload_facts(plan: &Plan, seed: u64) -> Vec<WorkloadFacts> {
 /// Start and end of phases, in nanoseconds from the start of the run.
 type Spans = Vec<(u64, u64)>;
 
-/// Returns each phase in which the load of a workload is constant, and those of them without load.
+/// Returns all phases in which the load of a workload is constant, and the subset of them without
+/// load.
 fn constant_phases(workload: &Workload) -> (Spans, Spans) {
-    // Duration, whether the load is constant, and whether there is none.
+    // Duration, whether the load is constant, and whether there is no load.
     let phases: Vec<(u64, bool, bool)> = match &workload.load {
         Load::Open { phases, .. } => {
             let phases = phases.iter();
@@ -311,7 +312,8 @@ fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
 impl FileFacts {
     #[must_use]
     pub fn read(path: &str) -> FileFacts {
-        // Read only regular files, because a pipe can be read only once, and a device may not end.
+        // Read only regular files, because a pipe can be read only once, and a device may be
+        // endless.
         let read = std::path::Path::new(path)
             .is_file()
             .then(|| std::fs::read(path).ok())
@@ -331,7 +333,8 @@ impl FileFacts {
     }
 }
 
-/// Returns the digest of a plan without its secrets, by which parts of a run recognize each other.
+/// Returns the digest of a plan without its secrets, by which the parts of a run recognize each
+/// other.
 #[must_use]
 pub fn plan_digest(plan: &Plan, redactor: &Redactor) -> Option<String> {
     let plan = serde_json::to_value(plan).ok()?;

@@ -1,4 +1,4 @@
-//! Changes to the load during a run, as stored in the events and the manifest.
+//! Changes of the load during a run, as stored in the events and the manifest.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct LoadChange {
 }
 
 impl LoadChange {
-    /// Describes the change. `by` names its origin. Must be called before `apply`.
+    /// Describes the change. `by` is its origin. Must be called before `apply`.
     #[must_use]
     pub fn text(&self, by: &str, phase: usize, manifest: &Manifest) -> String {
         let what = match self.quantity {
@@ -58,7 +58,7 @@ impl LoadChange {
         }
     }
 
-    /// Updates the planned load in the manifest, but not in `plan.json`.
+    /// Updates the planned load in the manifest. `plan.json` stays unchanged.
     pub(crate) fn apply(&self, at_ns: u64, phase: usize, manifest: &mut Manifest) {
         let load = &mut manifest.load;
         if load.changes == 0 {

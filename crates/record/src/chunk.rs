@@ -1,5 +1,5 @@
-//! `RecordChunk`: what one interval appends to each record file. Nodes without a shared file system
-//! send it as bytes.
+//! `RecordChunk`: the data that one interval appends to each record file. Nodes without a shared
+//! file system send it as bytes.
 
 use measure::{Label, accumulator::Tally};
 use serde::{Serialize, de::DeserializeOwned};

@@ -17,7 +17,7 @@ use super::{
 
 pub type Ages = BTreeMap<LabelId, Vec<(u64, u64)>>;
 
-/// Receives the pieces of a copy in order. Must not block.
+/// Receives the pieces of a copy, in order. Must not block.
 pub trait Copier: Send {
     fn take(&mut self, piece: RecordPiece);
 }

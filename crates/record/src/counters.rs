@@ -1,5 +1,5 @@
-//! Lines of `counters.jsonl`: one per interval and label, label 0 first. An interval without its
-//! end line is incomplete.
+//! Lines of `counters.jsonl`: one per interval and label, starting with label 0. An interval
+//! without its end line is incomplete.
 
 use std::collections::BTreeMap;
 

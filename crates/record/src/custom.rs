@@ -1,4 +1,4 @@
-//! Custom metrics of an interval, as `counters.jsonl` stores them.
+//! Custom metrics of an interval, as stored in `counters.jsonl`.
 
 use measure::custom::{CustomKind, CustomMetric, CustomMetrics, ValueHistogram};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub(super) fn lines(custom: &CustomMetrics) -> Vec<CustomLine> {
     custom.metrics.iter().map(line).collect()
 }
 
-/// Reads metrics. Leaves out types that this version does not know, and impossible values.
+/// Reads metrics. Ignores unknown types and impossible values.
 pub(super) fn metrics(lines: &[CustomLine]) -> CustomMetrics {
     let metric = |line: &CustomLine| {
         let values = match &line.values {

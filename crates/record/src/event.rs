@@ -47,7 +47,7 @@ impl Event {
         }
     }
 
-    /// Replaces the numbers of labels, which differ between processes.
+    /// Replaces label IDs, which differ between processes.
     pub fn relabel(&mut self, own: impl Fn(LabelId) -> LabelId) {
         let of_error = self.error.as_mut().map(|error| &mut error.label);
         let of_request = self.request.as_mut().map(|request| &mut request.label);
@@ -93,38 +93,38 @@ pub enum EventKind {
     LoadChanged,
     NodeLost,
     Finding,
-    /// The HTTP version of an origin is known.
+    /// The HTTP version of an origin became known.
     Negotiated,
-    /// Some requests were sent but are not recorded.
+    /// Some requests were sent but not recorded.
     Unmeasured,
-    /// A traced request was among the slowest of its label.
+    /// A traced request was one of the slowest of its label.
     SlowRequest,
-    /// The result of a threshold of the test's script.
+    /// A threshold of the test script was evaluated.
     Threshold,
     #[serde(other)]
     Note,
 }
 
-/// First sample of an error under a label. Times are in nanoseconds from the start of the run.
+/// The first sample of an error under a label. Times are in nanoseconds from the start of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FirstError {
-    /// Number of the label.
+    /// ID of the label.
     pub label: LabelId,
-    /// Reason under which the error is counted.
+    /// Reason under which the error counts.
     pub reason: String,
     /// More details, if known.
     pub detail: String,
-    /// Values in the response that differ from the expected ones: `$.id is "7", expected "8"`.
+    /// Values in the response that differ from the expected values: `$.id is "7", expected "8"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mismatches: Vec<String>,
-    /// Start of the response body.
+    /// Beginning of the response body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// Status of the response: an HTTP code, or a text such as `websocket:1011`. `None` if there
-    /// was none.
+    /// was no response.
     #[schemars(schema_with = "status_schema")]
     pub status: Option<Status>,
-    /// When the request should have started.
+    /// Intended start of the request.
     pub intended_ns: u64,
     /// When the worker picked up the request.
     pub started_ns: u64,
@@ -134,17 +134,17 @@ pub struct FirstError {
     pub first_read_ns: Option<u64>,
     /// When the request ended.
     pub done_ns: u64,
-    /// Trace context of the request. `None` if it was not traced.
+    /// Trace and span IDs of the request. `None` if it was not traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceIds>,
 }
 
-/// Ids under which a service may have recorded a request.
+/// The IDs under which a service may have recorded a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceIds {
-    /// Id of the trace: 32 hexadecimal digits.
+    /// Trace ID: 32 hexadecimal digits.
     pub trace_id: String,
-    /// Id of the request's span, the parent of the service's span: 16 hexadecimal digits.
+    /// Span ID of the request, which is the parent of the service's span: 16 hexadecimal digits.
     pub span_id: String,
 }
 
@@ -157,23 +157,23 @@ impl From<SpanContext> for TraceIds {
     }
 }
 
-/// A traced request among the slowest of its label. Times are in nanoseconds from the start of the
-/// run.
+/// A traced request that is one of the slowest of its label. Times are in nanoseconds from the
+/// start of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedRequest {
-    /// Number of the label.
+    /// ID of the label.
     pub label: LabelId,
-    /// Ids of the request.
+    /// Trace and span IDs of the request.
     #[serde(flatten)]
     pub ids: TraceIds,
     /// Status of the response: an HTTP code, or a text such as `websocket:1011`. `None` if there
-    /// was none.
+    /// was no response.
     #[schemars(schema_with = "status_schema")]
     pub status: Option<Status>,
-    /// Reason under which the request is counted as an error. `None` if it succeeded.
+    /// Reason under which the request counts as an error. `None` if it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When the request should have started.
+    /// Intended start of the request.
     pub intended_ns: u64,
     /// When the first byte of the request was written.
     pub first_write_ns: Option<u64>,

@@ -1,5 +1,5 @@
-//! The files of a record, each of which is appended to once per interval. Histograms are written
-//! before counters with their end line, so that the record stays readable after a crash.
+//! The files of a record. Each interval appends to them. Histograms are written before counters
+//! with their end line, so that the record stays readable after a crash.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -25,7 +25,7 @@ pub(super) struct Files {
     server: Sheet,
 }
 
-/// An append-only file. It is opened before the first connection, while descriptors are still
+/// An append-only file. It is opened before the first connection, while file descriptors are still
 /// available.
 struct Sheet {
     path: PathBuf,

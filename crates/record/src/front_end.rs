@@ -1,4 +1,4 @@
-//! Lines of `frontend.jsonl`: figures of the front end's accumulators by interval.
+//! Lines of `frontend.jsonl`: figures of the front end's accumulators, by interval.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 

@@ -1,5 +1,5 @@
 //! `intervals.hlog`: HdrHistogram's interval log (encoding version 2). `#end N` marks interval N as
-//! complete. The exact sums are in the counters.
+//! complete. The counters contain the exact sums.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
@@ -16,7 +16,7 @@ const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const PLAIN_COOKIE: u32 = 0x1c84_9313;
 const HEAD: usize = 40;
 
-/// Each bucket takes at most 9 bytes.
+/// Maximum length of an uncompressed histogram. Each bucket takes at most 9 bytes.
 const LONGEST_PLAIN: usize = HEAD + 9 * (1 << 16);
 
 pub(super) fn header(wall_start_ns: u64) -> String {
@@ -31,7 +31,7 @@ pub(super) fn header(wall_start_ns: u64) -> String {
 pub(super) struct Encoder {
     serializer: V2Serializer,
     compress: Compress,
-    /// Histogram that is reused, because it is large.
+    /// A reusable histogram, because histograms are large.
     scratch: hdrhistogram::Histogram<u64>,
     plain: Vec<u8>,
     compressed: Vec<u8>,
@@ -81,8 +81,8 @@ impl Encoder {
         }
         self.plain.clear();
         let _ = self.serializer.serialize(&self.scratch, &mut self.plain);
-        // Reuse one compressor, because the library's serializer would spend most of its time on
-        // creating them.
+        // Reuse one compressor. The library's serializer would spend most of its time on creating
+        // compressors.
         self.compress.reset();
         self.compressed.clear();
         self.compressed.extend(COMPRESSED_COOKIE.to_be_bytes());
@@ -138,11 +138,11 @@ pub(super) fn parse(line: &str) -> Option<LogLine<'_>> {
     })
 }
 
-/// Decodes histograms in the layout that the encoder writes. Its buffers are reused.
+/// Decodes histograms in the layout that the encoder writes. Reuses its buffers.
 pub(super) struct Decoder {
     inflate: Decompress,
     compressed: Vec<u8>,
-    /// Has room for the longest histogram. Filled up to `plain_length`.
+    /// Buffer for the longest histogram, filled up to `plain_length`.
     plain: Box<[u8]>,
     plain_length: usize,
     buckets: Vec<(u16, u64)>,
@@ -188,7 +188,7 @@ impl Decoder {
         (ended == Status::StreamEnd).then_some(())
     }
 
-    /// Reads HdrHistogram's V2 payload: counts as ZigZag LEB128 numbers, of which a negative one is a
+    /// Reads HdrHistogram's V2 payload: counts as ZigZag LEB128 numbers. A negative number is a
     /// number of empty buckets.
     fn read_buckets(&mut self) -> Option<()> {
         let (head, mut rest) = self.plain[..self.plain_length].split_first_chunk::<HEAD>()?;
@@ -221,7 +221,7 @@ fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }
 
-/// Takes a number of up to 64 bits. The ninth byte has 8 bits and no continuation flag.
+/// Reads a number of up to 64 bits. The ninth byte has 8 bits and no continuation flag.
 fn zig_zag(rest: &mut &[u8]) -> Option<i64> {
     let mut bits = 0u64;
     for shift in 0..9u32 {

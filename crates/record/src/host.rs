@@ -1,5 +1,5 @@
-//! Facts about the load generator's machine from files in Linux, and the git revision. Facts that
-//! cannot be read are omitted.
+//! Facts about the load generator's machine, read from Linux system files, and the git revision.
+//! Facts that cannot be read are omitted.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Counts and levels of HTTP/2 in a line of `counters.jsonl`. Zeros are left out.
+//! HTTP/2 counts and levels in a line of `counters.jsonl`. Zeros are omitted.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ impl SpreadLine {
 }
 
 impl Http2Line {
-    /// Returns `None` if HTTP/2 is not used.
+    /// Creates the line from counts. Returns `None` if HTTP/2 is not used.
     pub(super) fn from_counts(counts: &Http2Counts) -> Option<Http2Line> {
         let spread = counts.requests;
         let closed = Http2Close::ALL.into_iter();

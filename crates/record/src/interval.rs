@@ -1,5 +1,5 @@
 //! One interval as stored in the record. Unlike `measure::Interval`, it contains failure reasons as
-//! text, so that other versions of Loadline can read them.
+//! text, so that other versions of Loadline can read it.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ pub struct HostSample {
     pub steal_ns: Vec<u64>,
     /// Time in which the control group throttled the process, in nanoseconds.
     pub throttled_ns: u64,
-    /// Period that these figures refer to, in nanoseconds: the time since their last sample. It
-    /// exceeds the interval after a pause.
+    /// Period that these figures cover, in nanoseconds: the time since their last sample. After a
+    /// pause, it is longer than the interval.
     pub host_ns: u64,
 }
 
@@ -165,7 +165,7 @@ pub struct IntervalRow {
     pub steal_ns: Vec<u64>,
     pub throttled_ns: u64,
     pub host_ns: u64,
-    /// The 99th percentile of lateness of arrivals due in the interval.
+    /// 99th percentile of the lateness of arrivals due in the interval.
     pub lateness_p99_ns: Option<u64>,
     pub stall_p99_ns: Option<u64>,
 }

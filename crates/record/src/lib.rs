@@ -1,6 +1,6 @@
 //! Records of runs. [`Writer`] writes them, [`Run`] reads them, [`history`] contains the run over
-//! time, and [`redact`] hides secrets. The format is described in `docs/reference/run-record.md`.
-//! This crate reads no clock and starts no thread.
+//! time, and [`redact`] hides secrets. `docs/reference/run-record.md` describes the format. This
+//! crate reads no clock and starts no thread.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Describes the load: `open, 200/s evenly spaced for 10 s`.
+//! Descriptions of the load, such as `open, 200/s evenly spaced for 10 s`.
 
 use plan::{
     ArrivalProcess, HttpVersion, Load, Phase, Plan, PoolPolicy, Shape, UserPhase, Work, Workload,
@@ -29,7 +29,7 @@ pub fn describe(plan: &Plan) -> String {
     )
 }
 
-/// Returns the chosen HTTP version. Empty for HTTP/1.1, which is usual.
+/// Returns the chosen HTTP version. Empty for HTTP/1.1, which is the default.
 fn http_version(plan: &Plan) -> String {
     let versions = &plan.http.versions;
     let text = match versions.usual {
@@ -96,7 +96,7 @@ fn of_work(plan: &Plan) -> String {
     }
 }
 
-/// Describes connections that arrivals share.
+/// Describes the connections that arrivals share.
 fn of_pool(plan: &Plan) -> String {
     match plan.http.pool {
         PoolPolicy::Shared(connections) => {
@@ -119,7 +119,7 @@ fn of_workloads(workloads: &[Workload], pool: &str) -> String {
         .collect();
     let rest = match workloads.len() {
         0..=3 => String::new(),
-        // A tool with texts of its own calls its workloads scenarios.
+        // A tool with its own texts calls its workloads scenarios.
         number if workloads.iter().all(|one| one.text.is_empty()) => {
             format!("; … ({number} workloads)")
         }
@@ -132,7 +132,7 @@ fn of_workloads(workloads: &[Workload], pool: &str) -> String {
     format!("{model}{}{rest}{pool}{stall}", texts.join("; "))
 }
 
-/// Describes a workload in the words of its tool, or from its load.
+/// Describes a workload in the words of its tool, or otherwise by its load.
 pub(super) fn of_workload(workload: &Workload) -> String {
     if !workload.text.is_empty() {
         return workload.text.clone();

@@ -1,5 +1,5 @@
-//! The folder of runs: one folder per run, `last`, `.gitignore`, and deletion of old runs. Only
-//! finished runs that Loadline wrote are deleted.
+//! The folder of runs: one folder per run, `last`, `.gitignore`, and deletion of old runs. Loadline
+//! deletes only finished runs that it wrote.
 
 use std::{
     fs, io,
@@ -30,7 +30,7 @@ impl RunLocation {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source: io::Error| match source.kind() {
-                // Refuse to run on a full disk, because the record could not be kept.
+                // Refuse to run on a full disk, because the record could not be written.
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     RecordError::NotBegun { path, source }
                 }
@@ -82,7 +82,7 @@ impl RunLocation {
         let Some(name) = run.file_name() else { return };
         let link = self.runs.join(format!(".last-{}", name.to_string_lossy()));
         let last = self.runs.join("last");
-        // Leave a `last` alone that Loadline did not create.
+        // Do not touch a `last` that Loadline did not create.
         let is_ours = fs::symlink_metadata(&last).map_or(true, |known| known.is_symlink());
         if is_ours
             && std::os::unix::fs::symlink(name, &link).is_ok()
@@ -140,7 +140,7 @@ pub fn is_running(run: &Path) -> bool {
     })
 }
 
-/// Finds a run by `last`, by its name or the start of its name, or by its path.
+/// Finds a run by `last`, by its name or the beginning of its name, or by its path.
 pub fn find(runs: &Path, wanted: &str) -> Result<PathBuf, RecordError> {
     let is_run = |folder: &Path| folder.join("manifest.json").is_file();
     let named = runs.join(wanted);

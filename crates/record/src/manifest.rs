@@ -27,7 +27,7 @@ pub struct Manifest {
     pub run_id: String,
     #[serde(default)]
     pub plan_sha256: String,
-    /// Share of the run in this record. `None` if the record covers the whole run.
+    /// Share of the run that this record covers. `None` if the record covers the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,13 +57,13 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolFacts>,
     pub notes: Vec<String>,
-    /// HTTP versions that servers negotiated, without origins that can only be HTTP/1.1.
+    /// HTTP versions that servers negotiated, without origins that can only use HTTP/1.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub negotiated: Vec<NegotiatedVersion>,
-    /// Which requests carry a trace context. `None` for none.
+    /// Which requests carry a trace context. `None` means no requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_context: Option<TraceContext>,
-    /// Address of a trace, with `{trace_id}`. `None` if reports have no links.
+    /// URL of a trace, with `{trace_id}`. `None` if reports contain no links to traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_url: Option<String>,
     #[serde(
@@ -75,7 +75,7 @@ pub struct Manifest {
     pub workers: usize,
     pub seed: u64,
     pub start: RunStart,
-    /// End of the run. `None` while it runs, or if it was killed.
+    /// End of the run. `None` while the run is in progress, or if it was killed.
     pub end: Option<RunEnd>,
     pub files: Vec<FileFacts>,
     pub git: Option<String>,
@@ -94,7 +94,7 @@ pub struct Whole {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// The run has not finished, or it was killed.
+    /// The run has not finished, or was killed.
     Running,
     /// The run reached its planned end.
     Complete,
@@ -124,12 +124,12 @@ pub struct LoadFacts {
     pub changes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The workloads, in the order of the plan. Empty if the plan has a single load.
+    /// Workloads in the order of the plan. Empty if the plan has a single load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadFacts>,
 }
 
-/// A workload of a run, with times from the start of the run.
+/// A workload of a run. Times count from the start of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkloadFacts {
     pub name: String,
@@ -141,12 +141,12 @@ pub struct WorkloadFacts {
     pub planned: Option<u64>,
     /// Maximum number of users. `None` if the workload is open.
     pub users: Option<u32>,
-    /// Names of its scenarios. A scenario belongs to one workload.
+    /// Names of the workload's scenarios. A scenario belongs to one workload.
     pub scenarios: Vec<String>,
-    /// Start and end of each phase in which its load is constant, in nanoseconds from the start of
+    /// Start and end of each phase in which the load is constant, in nanoseconds from the start of
     /// the run.
     pub constant_ns: Vec<(u64, u64)>,
-    /// Start and end of each of these phases without load: a pause, or no users.
+    /// Start and end of each constant phase without load: a pause, or no users.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub idle_ns: Vec<(u64, u64)>,
 }
@@ -159,22 +159,22 @@ impl LoadFacts {
         workloads.find(|(_, workload)| workload.scenarios.iter().any(|own| own == scenario))
     }
 
-    /// Whether the ledger of arrivals contains the iterations of a scenario. It omits those of
-    /// closed workloads that ran alongside open ones.
+    /// Returns whether the ledger of arrivals contains the iterations of a scenario. It omits
+    /// closed workloads that run alongside open ones.
     #[must_use]
     pub fn counts_as_arrivals(&self, scenario: &str) -> bool {
         let is_closed = |(_, workload): (usize, &WorkloadFacts)| workload.model == Model::Closed;
         self.model != Model::Mixed || !self.workload_of(scenario).is_some_and(is_closed)
     }
 
-    /// Whether some of the load is a closed loop.
+    /// Returns whether part of the load is a closed loop.
     #[must_use]
     pub fn has_users(&self) -> bool {
         matches!(self.model, Model::Closed | Model::Mixed)
     }
 
-    /// Returns the end of the load in nanoseconds from the start, for showing progress. `None` if
-    /// the load ends with its last iteration, or has no duration.
+    /// Returns the end of the load in nanoseconds from the start, to show progress. `None` if the
+    /// load ends with its last iteration, or has no duration.
     #[must_use]
     pub fn known_end_ns(&self) -> Option<u64> {
         Some(self.end_ns).filter(|end_ns| *end_ns > 0 && self.iterations.is_none())
@@ -187,7 +187,7 @@ impl LoadFacts {
 pub enum Model {
     /// Arrivals follow the schedule, independently of responses.
     Open,
-    /// A number of virtual users, each of which waits for its responses.
+    /// Closed model: each of a number of virtual users waits for its responses.
     Closed,
     /// Several workloads, some of them open and some closed.
     Mixed,
@@ -210,7 +210,7 @@ pub struct PhaseFacts {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScenarioFacts {
-    /// Name or index of the scenario, which is the label of its iterations.
+    /// Name or index of the scenario. Its iterations have this label.
     pub name: String,
     pub weight: u32,
 }
@@ -230,7 +230,7 @@ pub struct RunEnd {
     pub reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// Time after which the record could not be written.
+    /// Time after which the record could not be written. `None` if it was written completely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_ends_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -250,7 +250,7 @@ pub struct LineCounts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFacts {
     pub path: String,
-    /// Hash of the file. `None` if the file cannot be read.
+    /// Hash of the file. `None` if the file could not be read.
     pub sha256: Option<String>,
     pub bytes: u64,
 }
@@ -272,7 +272,7 @@ pub struct Layout {
 }
 
 impl Manifest {
-    /// Returns a copy without secrets. States, times and hashes never contain any.
+    /// Returns a copy without secrets. States, times and hashes never contain secrets.
     #[must_use]
     pub fn redacted(&self, redactor: &Redactor) -> Manifest {
         let mut manifest = self.clone();

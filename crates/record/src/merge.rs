@@ -1,5 +1,5 @@
 //! Merges parts from several machines into one folder, as if one conductor had divided the run.
-//! [`crate::Run`] adds the parts when it reads the folder.
+//! [`crate::Run`] adds up the parts when it reads the folder.
 
 use std::{
     collections::BTreeMap,
@@ -26,12 +26,12 @@ struct MergeInput {
 struct All {
     full_run: Option<MergeInput>,
     parts: BTreeMap<u64, MergeInput>,
-    /// Unused duplicates, which must belong to the same run.
+    /// Duplicates that are not used. They must belong to the same run.
     copies: Vec<(u64, MergeInput)>,
 }
 
 /// Copies parts into the folder of a new run. The inputs may be single parts, a run without its
-/// conductor, or folders of nodes. Of duplicate parts, the more complete one is used.
+/// conductor, or folders of nodes. Among duplicate parts, the more complete one is used.
 pub fn merge(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<String>> {
     let mut all = All::default();
     let mut wrong = Vec::new();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Event, ProcessFacts, Run, units};
 
-/// Loss of a node. Times are in nanoseconds from the start of the run.
+/// The loss of a node. Times are in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeLost {
     #[serde(default)]
@@ -16,18 +16,18 @@ pub struct NodeLost {
     pub name: String,
     #[serde(default)]
     pub recorded_to_ns: u64,
-    /// End of the node's lease. The node sends no requests after it.
+    /// End of the node's lease, after which the node sends no requests.
     #[serde(default)]
     pub lease_ends_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub due: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub recorded: u64,
-    /// Arrivals that were not sent because they were due between the end of the lease and the
-    /// takeover (or the end of the load).
+    /// Arrivals that were not sent, because they were due between the end of the lease and the
+    /// takeover or the end of the load.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unsent: u64,
-    /// Time from which other nodes take over. `None` if none does.
+    /// Time from which other nodes take over the share. `None` if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_over_from_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -101,7 +101,7 @@ impl NodeLost {
         }
     }
 
-    /// Returns the period affected by the loss: from the end of the node's record to the takeover.
+    /// Returns the period that the loss affects: from the end of the node's record to the takeover.
     #[must_use]
     pub fn touched(&self, end_ns: u64) -> TimeSpan {
         let to_ns = self.taken_over_from_ns.unwrap_or(end_ns);
@@ -167,7 +167,7 @@ impl Run {
         lost.unknown(&self.processes)
     }
 
-    /// Returns an upper limit of the number of arrivals that losses left unsent, if the records of
+    /// Returns an upper bound for the number of arrivals that losses left unsent, if the records of
     /// the lost nodes determine it.
     #[must_use]
     pub fn left_by_lost(&self) -> u64 {
@@ -180,7 +180,7 @@ impl Run {
     }
 
     /// Returns the number of arrivals that a lost node recorded after its lease. Other nodes may
-    /// have sent them too.
+    /// also have sent them.
     #[must_use]
     pub fn counted_twice(&self) -> u64 {
         let lost = self.nodes_lost();

@@ -16,7 +16,7 @@ use super::{IntervalRecord, Manifest, RunState};
 /// Figures of one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeRow {
-    /// Number of the node, from 0.
+    /// Index of the node, from 0.
     pub node: u64,
     /// Name of the node's machine.
     pub name: String,
@@ -25,19 +25,19 @@ pub struct NodeRow {
     /// Requests issued per second: in the newest interval of a running test, otherwise in the whole
     /// run.
     pub rate: f64,
-    /// Requests issued so far.
+    /// Number of requests issued so far.
     pub requests: u64,
     /// Highest share of a core that a worker used, without the time spent spinning.
     pub cpu: f64,
-    /// The 99th percentile of lateness, measured with the node's clock.
+    /// 99th percentile of lateness, measured with the node's clock.
     pub lateness_p99_ns: Option<u64>,
-    /// The 99th percentile of the response time of answered requests.
+    /// 99th percentile of the response time of answered requests.
     pub response_p99_ns: Option<u64>,
-    /// The 95 % confidence interval of the 95th percentile of the response time. `None` if there
-    /// are too few requests.
+    /// 95 % confidence interval of the 95th percentile of the response time. `None` if there are
+    /// too few requests.
     pub response_p95_within_ns: Option<(u64, u64)>,
     /// Last measured offset of the node's monotonic clock from the conductor's, in nanoseconds.
-    /// `None` if the run is read from a record.
+    /// `None` if the run was read from a record.
     pub offset_ns: Option<i64>,
     /// Maximum error of `offset_ns`, in nanoseconds.
     pub offset_error_ns: u64,
@@ -49,7 +49,7 @@ pub struct NodeRow {
 pub enum NodeState {
     /// The node takes part in the run.
     Up,
-    /// The conductor receives no messages from the node, which may continue until its lease
+    /// The conductor receives no messages from the node. The node may continue until its lease
     /// expires.
     Silent,
     /// The node was lost.

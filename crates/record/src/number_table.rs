@@ -1,6 +1,6 @@
 //! Rows of whole numbers, packed as differences from the previous row.
 //!
-//! A long run keeps one row per second. Most numbers differ little from the previous row, so a
+//! A long run has one row per second. Most numbers differ little from the previous row, so a
 //! difference takes one to three bytes instead of eight.
 
 use measure::varint::{pull, push};

@@ -45,7 +45,7 @@ impl RunParts {
     }
 }
 
-/// Checks that a record belongs to this run. Returns an error with the reason if it does not.
+/// Checks that a record belongs to this run. On failure, returns an error with the reason.
 pub(super) fn belongs(full_run: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
     let mut expected = full_run.processes.map(|of| Share { index: number, of });
     let is_late = expected.is_some_and(|share| share.index >= share.of);

@@ -45,14 +45,16 @@ impl IntervalReader {
         }
     }
 
-    /// Whether the record contains unreadable data. An unfinished last interval is not damage.
+    /// Returns whether the record contains unreadable data. An unfinished last interval does not
+    /// count.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.broken
     }
 
     /// Checks the data after the last interval. Histograms are written before counters, so a
-    /// complete line of counters implies its histograms, which are at most one interval ahead.
+    /// complete line of counters implies that its histograms exist. Histograms are at most one
+    /// interval ahead.
     fn look_behind(&mut self, counters_were_whole: bool) {
         let is_end =
             |line: &[u8]| serde_json::from_slice(line).is_ok_and(|line: CounterLine| line.end);
@@ -221,7 +223,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A report of the record must show the figures of the run to the last digit.
+        /// A report from the record must show the figures of the run to the last digit.
         #[test]
         fn numbers_are_read_as_they_were_written(x in prop::num::f64::NORMAL) {
             let text = serde_json::to_string(&x).unwrap();

@@ -1,4 +1,4 @@
-//! One row per interval for the whole run. All but the newest rows are packed.
+//! One row per interval for the whole run. All rows except the newest are packed.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -22,13 +22,13 @@ pub struct Rows {
     pub started: u64,
     pub skipped: u64,
     pub opened: u64,
-    /// Counts of HTTP/2. Rows contain only its levels.
+    /// HTTP/2 counts. Rows contain only the levels.
     pub http2: Http2Counts,
-    /// Counts of WebSocket connections. Rows contain only the number of open ones.
+    /// WebSocket counts. Rows contain only the number of open connections.
     pub websocket: WebSocketCounts,
-    /// Counts of Socket.IO sessions. Rows contain only the number of open ones.
+    /// Socket.IO counts. Rows contain only the number of open sessions.
     pub socketio: SocketIoCounts,
-    /// The last interval so far.
+    /// Index of the last interval so far.
     last_index: Option<u64>,
     pub exited: u64,
     pub end_ns: u64,
@@ -62,8 +62,8 @@ impl Rows {
         }
     }
 
-    /// Adds the counts of connections. Open at the end are those of the last interval of all
-    /// processes, whose rows come one process after the other.
+    /// Adds the counts of connections. The number of open connections at the end comes from the
+    /// last interval of each process. The rows of the processes follow one another.
     fn add_connections(&mut self, row: &IntervalRow) {
         let before = (self.websocket.open, self.socketio.open);
         self.websocket.add(&row.run.websocket);

@@ -1,4 +1,4 @@
-//! A run read from its record: manifest, labels, events, totals, rows. The records of several
+//! A run read from its record: manifest, labels, events, totals and rows. The records of several
 //! processes are merged.
 
 use std::{
@@ -153,7 +153,8 @@ impl Run {
             let (recorded_to_ns, due) =
                 run.take_adding(part, own, until_ns, |frame| sum.add(frame));
             run.nodes.extend(sum.of_part(own, is_lost));
-            // A run is complete if all processes are, except those that others replaced.
+            // A run is complete if all processes are complete, except for those that others
+            // replaced.
             if own.state == RunState::Interrupted
                 && run.manifest.state == RunState::Complete
                 && !is_lost
@@ -185,11 +186,11 @@ impl Run {
         Run::open(&location::find(runs, wanted)?)
     }
 
-    /// Stores how the thresholds of the test's script ended.
+    /// Stores the results of the test script's thresholds.
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be written. The results are then in this run only.
+    /// Fails if the file cannot be written. The results are then only in this value.
     pub fn write_thresholds(
         &mut self,
         thresholds: Vec<ScriptThreshold>,
@@ -261,7 +262,7 @@ impl Run {
         Some(frames)
     }
 
-    /// Returns the processes that were killed without being noticed during the run.
+    /// Returns the processes that were killed, which remained unnoticed during the run.
     pub fn lost(&self) -> impl Iterator<Item = &ProcessFacts> {
         let over = self.manifest.state != RunState::Running;
         let unended = move |process: &&ProcessFacts| {
@@ -345,7 +346,7 @@ impl Run {
         self.tell_missing(dir, "server.jsonl", lines, wanted.server);
         for mut event in events {
             event.relabel(|label| ids.get(&label).copied().unwrap_or(label));
-            // Trace ids are unique, and there are too many of these events to compare all.
+            // Trace IDs are unique, and there are too many of these events to compare all.
             let is_new = event.request.is_some() || !self.events.contains(&event);
             if is_new {
                 self.events.push(event);

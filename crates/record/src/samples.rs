@@ -1,4 +1,4 @@
-//! Samples of a server metric over the whole run. All but the newest samples are packed.
+//! Samples of a server metric over the whole run. All samples except the newest are packed.
 
 use crate::{number_table::NumberTable, server::MetricSample};
 
@@ -67,7 +67,7 @@ impl FromIterator<MetricSample> for Samples {
     }
 }
 
-/// Packs samples. A sample usually covers the time since the previous one and lasts about as long.
+/// Packs samples. A sample usually starts at the end of the previous one and lasts about as long.
 /// The bytes of a value are swapped, because round numbers end in zeros.
 fn pack(samples: &[MetricSample]) -> NumberTable {
     let mut end_ns = 0u64;

@@ -1,5 +1,5 @@
-//! `server.jsonl`: server metrics, one line per sample of a source. Counters become rates when they
-//! are read. A failed sample leaves a gap.
+//! `server.jsonl`: server metrics, with one line per sample of a source. Counters become rates when
+//! they are read. A failed sample leaves a gap.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Descriptor {
     pub metric: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// Unit: `%` (0 to 100), `B`, or empty. For a counter, the unit of what is counted.
+    /// Unit: `%` (0 to 100), `B`, or empty. For a counter, the unit of what it counts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     pub sort: MetricKind,
@@ -152,8 +152,8 @@ impl ServerMetrics {
                     let of = reading.of.redacted(redactor);
                     let key = of.key();
                     if self.place(&source, &key).is_none() {
-                        // Do not write names beyond the limit, because a source may keep inventing
-                        // new ones.
+                        // Do not write names beyond the limit, because a source may create new
+                        // names indefinitely.
                         if self.series.len() + line.define.len() >= MOST_SERIES {
                             continue;
                         }
@@ -233,7 +233,7 @@ impl MetricSeries {
         }
     }
 
-    /// Returns the growth per second. `None` at the first sample, or after a reset.
+    /// Returns the growth per second. `None` for the first sample, or after a reset.
     fn growth(&mut self, at_ns: u64, sum: f64) -> Option<f64> {
         let (from_ns, before) = self.before.replace((at_ns, sum))?;
         let grown = sum - before;

@@ -1,4 +1,4 @@
-//! Totals of a run: by label and phase, over time, and as evaluated by criteria.
+//! Totals of a run: by label and phase, over time, and for the evaluation of criteria.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use super::{
     history::{CustomHistory, History},
 };
 
-/// Types of time whose correlation is estimated.
+/// Time kinds whose correlation is estimated.
 const CORRELATED: [TimeKind; 6] = [
     TimeKind::Response,
     TimeKind::Service,
@@ -28,8 +28,7 @@ const CORRELATED: [TimeKind; 6] = [
     TimeKind::Gap,
     TimeKind::PerToken,
 ];
-/// Types of time that only streamed responses have. Their unanswered samples are counted
-/// separately.
+/// Time kinds that only streamed responses have. Their unanswered samples are counted separately.
 const OF_STREAMS: [TimeKind; 3] = [TimeKind::Ttft, TimeKind::Gap, TimeKind::PerToken];
 
 #[derive(Debug, Clone, Default)]
@@ -137,7 +136,8 @@ impl Totals {
         of_kind.filter_map(inflation).fold(1.0, f64::max)
     }
 
-    /// Like `inflation`, but between two wall-clock seconds, for the quantile whose value is `x`.
+    /// Returns the variance inflation factor between two wall-clock seconds, for the quantile whose
+    /// value is `x`. See [`Totals::inflation`].
     #[must_use]
     pub fn inflation_within(
         &self,

@@ -6,7 +6,7 @@ use super::{Manifest, RunState};
 pub struct Truncation {
     pub at_ns: u64,
     pub of_ns: Option<u64>,
-    /// Whether the record contains unreadable data. Otherwise data could not be written.
+    /// Whether the record contains unreadable data. If not, data could not be written.
     pub damaged: bool,
 }
 

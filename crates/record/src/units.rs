@@ -3,7 +3,7 @@
 
 use plan::units::{HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND};
 
-/// Formats a time: `412 µs`, `1.23 ms`, `2.05 s`.
+/// Formats a time, such as `412 µs`, `1.23 ms` or `2.05 s`.
 #[must_use]
 pub fn time(ns: u64) -> String {
     match ns {
@@ -15,7 +15,7 @@ pub fn time(ns: u64) -> String {
     }
 }
 
-/// Formats the times of an interval in the unit of `of_ns`, which is said once: `950 to 1,200 ms`.
+/// Formats the times of an interval in the unit of `of_ns`, which appears once: `950 to 1,200 ms`.
 #[must_use]
 pub fn time_interval(low_ns: u64, word: &str, high_ns: u64, of_ns: u64) -> String {
     match TimeUnit::of(of_ns) {
@@ -29,7 +29,7 @@ pub fn time_interval(low_ns: u64, word: &str, high_ns: u64, of_ns: u64) -> Strin
     }
 }
 
-/// The unit in which `time` formats a time.
+/// The unit in which [`time`] formats a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeUnit {
     pub name: &'static str,
@@ -37,7 +37,8 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// Returns `None` from ten minutes on, which `time` formats in several units.
+    /// Returns the unit for a time. `None` from ten minutes, which [`time`] formats in several
+    /// units.
     #[must_use]
     pub fn of(ns: u64) -> Option<TimeUnit> {
         let (name, ns) = match ns {
@@ -111,14 +112,14 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// Formats with at most three decimals: `200`, `0.5`, `1.667`.
+/// Formats a number with at most three decimals: `200`, `0.5`, `1.667`.
 #[must_use]
 pub fn decimal(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Lists names as in `a, b and c`.
+/// Joins names, as in `a, b and c`.
 #[must_use]
 pub fn listed(names: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
@@ -188,8 +189,8 @@ pub fn bytes(n: u64) -> String {
     format!("{} {}", three_digits(value), units[unit])
 }
 
-/// Formats a value with three significant digits, or with all digits before the point if there are
-/// more.
+/// Formats a value with three significant digits, or with all digits before the decimal point if
+/// there are more.
 #[must_use]
 pub fn figure(value: f64, unit: &str) -> String {
     match unit {

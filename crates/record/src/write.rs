@@ -19,10 +19,10 @@ use super::{
 };
 use crate::redact::Redactor;
 
-/// Slow requests are recorded after this number of intervals, and at the end.
+/// Number of intervals after which slow requests are recorded. They are also recorded at the end.
 const SLOW_REQUESTS_EVERY: u64 = 10;
-/// Maximum number of slow requests recorded at a time, and before the end of a run. Where responses
-/// become ever slower, every request is among the slowest so far.
+/// Maximum number of slow requests to record at a time, before the end of a run. If responses keep
+/// getting slower, every request is one of the slowest so far.
 const SLOW_REQUESTS: usize = 100;
 const SLOW_REQUESTS_BEFORE_END: usize = 5_000;
 
@@ -36,7 +36,7 @@ pub struct Writer {
     labels: Vec<Label>,
     run: Run,
     files: Option<Files>,
-    /// End of the last interval written before an error. `None` if there was no error.
+    /// End of the last interval that was written before an error. `None` if there was no error.
     lost_from_ns: Option<u64>,
     failure: Option<String>,
     seen: BTreeSet<(LabelId, String)>,
@@ -176,8 +176,8 @@ impl Writer {
         self.labels.extend(new);
     }
 
-    /// Appends an interval. On the first write error, returns it and stops writing. Totals continue
-    /// in memory.
+    /// Appends an interval. The first write error is returned and ends writing, while totals
+    /// continue in memory.
     pub fn interval(&mut self, interval: &Interval, host: &HostSample) -> Option<RecordError> {
         self.add_labels(&interval.labels);
         let mut frame = IntervalRecord::new(interval, host);
@@ -207,7 +207,7 @@ impl Writer {
         written.err().map(|source| self.failed(source, before))
     }
 
-    /// Adds an interval recorded by other processes, without writing it here.
+    /// Adds an interval that other processes recorded, without writing it here.
     pub fn interval_of_parts(&mut self, unfolded: DecodedChunk) {
         self.of_parts = true;
         self.learn(&unfolded.frame, unfolded.labels, unfolded.events);

@@ -1,4 +1,4 @@
-//! Local times of reports. Names of time zones are those of the machine's database.
+//! Local times of reports. The names of time zones are those of the system's time zone database.
 
 use jiff::{
     Timestamp,
@@ -6,13 +6,13 @@ use jiff::{
 };
 use plan::report_zone::ReportZone;
 
-/// A time zone with the rules of the machine's time zone database.
+/// A time zone with the rules of the system's time zone database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
 impl Zone {
-    /// Returns a time zone. `None` if its name is not in the machine's database, or if there is no
-    /// database.
+    /// Returns a time zone. `None` if the system's database does not contain its name, or if there
+    /// is no database.
     #[must_use]
     pub fn find(zone: &ReportZone) -> Option<Zone> {
         match zone {

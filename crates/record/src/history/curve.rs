@@ -1,5 +1,5 @@
-//! Points over time, up to a maximum number. When there are more, the width of points doubles.
-//! Finished points are packed, and wide ones use a lower resolution to limit memory.
+//! Points over time, up to a maximum number. When it is reached, the width of the points doubles.
+//! Finished points are packed, and wide points have a lower resolution to save memory.
 
 use std::collections::BTreeMap;
 
@@ -107,8 +107,8 @@ impl Curve {
         }
     }
 
-    /// Joins pairs of points one by one, because an open point takes much more memory than a packed
-    /// one.
+    /// Merges pairs of points one at a time, because an open point takes much more memory than a
+    /// packed one.
     fn widen(&mut self) {
         self.pack();
         self.width_s *= 2;

@@ -9,16 +9,17 @@ use measure::custom::{CustomKind, CustomMetric, CustomMetrics, ValueHistogram};
 
 use crate::number_table::NumberTable;
 
-/// Maximum number of metrics that are kept over time.
+/// Maximum number of metrics to keep over time.
 pub const MOST_CUSTOM: usize = 24;
 
-/// How often wide points halve the resolution of histograms, which moves percentiles by at most
+/// Number of times that the resolution of wide points is halved, which moves percentiles by at most
 /// 0.8 %.
 const HALVINGS: u32 = 4;
-/// Numbers of a packed metric before its buckets: index, count, and the bits of sum, min and max.
+/// Number of values that precede the buckets of a packed metric: index, count, and the bits of sum,
+/// minimum and maximum.
 const EXACT: usize = 5;
 
-/// A name with its type.
+/// Type and name of a metric.
 pub type CustomKey = (CustomKind, String);
 
 #[derive(Debug, Clone)]
@@ -40,7 +41,7 @@ impl Default for CustomHistory {
 }
 
 impl CustomHistory {
-    /// Creates a history that keeps the metrics with the names in `judged` before others.
+    /// Creates a history that gives precedence to the metrics with names in `judged`.
     #[must_use]
     pub fn new(judged: BTreeSet<String>) -> CustomHistory {
         CustomHistory {
@@ -67,13 +68,13 @@ impl CustomHistory {
         }
     }
 
-    /// Returns the metrics that are kept. Their indices are those of the points.
+    /// Returns the types and names of the kept metrics. Points refer to them by index.
     #[must_use]
     pub fn names(&self) -> &[CustomKey] {
         &self.names
     }
 
-    /// Returns the points by number, each with its metrics by index.
+    /// Returns the points by number. Each contains its metrics by index.
     #[must_use]
     pub fn points(&self) -> BTreeMap<u64, BTreeMap<usize, CustomMetric>> {
         let finished = self.finished.iter();
@@ -136,7 +137,7 @@ fn add(sum: &mut CustomMetric, other: &CustomMetric) {
     sum.values.add(&other.values);
 }
 
-/// Buckets are stored as the distance from the previous one, and the count.
+/// Each bucket is stored as the distance from the previous bucket, followed by the count.
 fn numbers(index: usize, metric: &CustomMetric, halvings: u32) -> Vec<u64> {
     let values = metric.values.coarse(halvings);
     let exact = [values.sum(), values.min(), values.max()].map(f64::to_bits);

@@ -16,8 +16,8 @@ use crate::{IntervalRecord, LabelTotals};
 pub const POINTS: usize = 720;
 pub const SPARK_POINTS: usize = 60;
 
-/// How often wide points of all requests halve their resolution. Labels use a lower resolution,
-/// because a run may have a thousand of them (see [`Curve::new`]).
+/// Number of times that the resolution of wide points of all requests is halved. Labels have a
+/// lower resolution, because a run may have a thousand of them (see [`Curve::new`]).
 const HALVINGS_OF_ALL: u32 = 2;
 const HALVINGS_OF_LABEL: u32 = 4;
 

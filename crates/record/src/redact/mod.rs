@@ -1,6 +1,6 @@
 //! Hides secrets in everything that is written: known values, and values of names such as
 //! `Authorization` or `token`. They are replaced by `‹redacted:6 hex›`. The digits are equal for
-//! equal secrets of a run, and salted against guessing.
+//! equal secrets of a run, and salted to prevent guessing.
 
 mod scan;
 mod tree;
@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 use values::Values;
 
-/// Salt of the replacement marks. It is random for each run, shared by the run's parts, and never
-/// written.
+/// Salt for the digits of the replacements. It is random for each run, shared by the run's parts,
+/// and never written.
 #[derive(Clone, Copy, Default)]
 pub struct Salt([u8; 16]);
 
@@ -91,7 +91,7 @@ impl Redactor {
         scan::hide(&self.values.hide(text), &self.names, self.salt)
     }
 
-    /// Returns the printable form of a string.
+    /// Returns the printable form of a string that may contain credentials.
     #[must_use]
     pub fn raw(&self, text: &Raw) -> String {
         self.text(text.expose())
@@ -102,7 +102,7 @@ impl Redactor {
         self.values.hide(text) != text
     }
 
-    /// Hides a virtual user's secrets too, without storing them.
+    /// Hides a virtual user's secrets as well, without storing them.
     #[must_use]
     pub fn text_without(&self, text: &str, secrets: &[String]) -> String {
         let mut own = Values::default();
@@ -143,8 +143,8 @@ impl Redactor {
     }
 }
 
-/// Maximum number of values of secret columns to search for, because each costs time and memory.
-/// Beyond it, values are hidden only by their names.
+/// Maximum number of values of secret columns to search for, because each value costs time and
+/// memory. Beyond it, values are hidden only by their names.
 const MAX_COLUMN_VALUES: usize = 1_000;
 
 fn collect_columns(plan: &Plan, names: &SecretNames, found: &mut Vec<String>) {

@@ -53,7 +53,8 @@ fn spans(text: &str, names: &SecretNames) -> Vec<Span> {
     spans
 }
 
-/// Whether a word is a JSON Web Token: three base64url parts, of which the first two are JSON.
+/// Returns whether a word is a JSON Web Token: three base64url parts, of which the first two are
+/// JSON.
 fn is_signed_token(word: &str) -> bool {
     let parts: Vec<&str> = word.split('.').collect();
     let is_part = |part: &&str| {
@@ -76,7 +77,7 @@ fn is_word(c: char) -> bool {
 }
 
 fn is_secret_value(value: &str) -> bool {
-    // `…` is a placeholder in advice to export a variable.
+    // `…` is a placeholder in the advice to export a variable.
     !value.is_empty() && value != "…" && !value.starts_with(MARK) && !value.contains("{{")
 }
 
@@ -117,7 +118,8 @@ fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     Some(nested_value(text, from).unwrap_or_else(|| bare_value(text, from)))
 }
 
-/// Whether `start` directly follows the `> ` or `< ` of a trace line. Such lines contain headers.
+/// Returns whether `start` directly follows the `> ` or `< ` of a trace line. Such lines contain
+/// headers.
 fn begins_trace_line(text: &str, start: usize) -> bool {
     let line = text[..start].rsplit('\n').next().unwrap_or_default();
     matches!(line, "> " | "< ")

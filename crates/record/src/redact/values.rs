@@ -1,5 +1,5 @@
 //! Finds known secrets in all forms: plain, percent-encoded, JSON-escaped, and base64 at any
-//! offset. Searches for all forms in one pass, preferring longer ones.
+//! offset. Searches for all forms in one pass, and prefers longer forms.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use plan::secret::MIN_LENGTH;
 use super::Salt;
 
 /// Minimum number of base64 characters that depend only on the secret. A secret of four bytes has
-/// this number.
+/// this many.
 const MIN_BASE64: usize = 4;
 
-/// Maximum number of recently learned forms, which are searched for one by one. A quarter of all
-/// forms if that is more.
+/// Maximum number of recently learned forms, which are searched for one by one. If a quarter of all
+/// forms is more, that is the maximum.
 const MOST_RECENT: usize = 256;
 
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ impl Values {
 fn forms_of(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.to_owned()];
     // Encoders leave different characters unescaped: only letters and digits, the unreserved
-    // characters of RFC 3986, or the characters that JavaScript's two functions leave.
+    // characters of RFC 3986, or the characters that JavaScript's two functions do not escape.
     for unreserved in ["", "-_.~", "-_.~!*'()", "-_.~!*'();/?:@&=+$,#"] {
         let keep = |byte: u8| byte.is_ascii_alphanumeric() || unreserved.as_bytes().contains(&byte);
         for hex in [
