@@ -1,4 +1,4 @@
-//! Formats the purpose of a test, as rows below the title of a report.
+//! Formats the purpose of a test as rows below the title of a report.
 
 use plan::about::About;
 

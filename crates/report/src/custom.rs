@@ -6,7 +6,8 @@ use record::units;
 /// Statistics that always have a column.
 const STATISTICS: [&str; 6] = ["min", "mean", "p50", "p95", "p99", "max"];
 
-/// Statistics of a row's histogram with their formatted values, percentiles in ascending order.
+/// Returns the statistics of a row's histogram with their formatted values. Percentiles are in
+/// ascending order.
 pub fn statistics(row: &CustomRow) -> Vec<(String, String)> {
     let names = names(std::slice::from_ref(row));
     let cell = |name: String| Some((figure(row, &name)?, name));
@@ -14,7 +15,7 @@ pub fn statistics(row: &CustomRow) -> Vec<(String, String)> {
     cells.map(|(value, name)| (name, value)).collect()
 }
 
-/// Returns the names of the statistics that the rows have.
+/// Returns the names of all statistics in the rows.
 pub fn names(rows: &[CustomRow]) -> Vec<String> {
     let values = || rows.iter().filter_map(|row| row.values.as_ref());
     let mut names: Vec<String> = STATISTICS.map(str::to_owned).to_vec();
@@ -55,7 +56,7 @@ pub fn per_second(row: &CustomRow) -> String {
     units::rate(row.per_second) + mark(row, "per_second")
 }
 
-/// Whether a criterion judges a figure of a row.
+/// Returns whether a criterion judges any figure of the rows.
 pub fn has_marks(rows: &[CustomRow]) -> bool {
     rows.iter().any(|row| !row.judged.is_empty())
 }

@@ -1,5 +1,5 @@
-//! Deliveries: sentences about messages and how many of them each receiver got, and the cells of
-//! tables.
+//! Deliveries as text: sentences about messages and how many of them each receiver got, and table
+//! cells.
 
 use analysis::summary::{DeliveryRow, LostRange};
 use measure::accumulator::Tally;
@@ -20,8 +20,8 @@ pub const HEADS: [&str; 10] = [
 
 pub const MEANING: &str = "Expected: deliveries of all messages that were not refused, to each receiver that was connected. Unknown: messages without an answer. Not due: deliveries to receivers that were not connected.";
 
-/// Returns the sentence about expected and received deliveries. `is_whole` is false if
-/// some receivers did not report.
+/// Returns the sentence about expected and received deliveries. `is_whole` is false if some
+/// receivers did not report.
 #[must_use]
 pub fn text(counts: &Tally, is_whole: bool) -> String {
     let mut counts = counts.counters.clone();
@@ -33,7 +33,7 @@ pub fn text(counts: &Tally, is_whole: bool) -> String {
     sentence(&DeliveryRow::from_counts("mqtt", &counts))
 }
 
-/// Returns the sentence about expected and received deliveries.
+/// Returns the sentence about the deliveries of a row.
 fn sentence(row: &DeliveryRow) -> String {
     let irregular = format!(
         "{} duplicates, {} out of order",
@@ -117,8 +117,8 @@ pub fn lines(row: &DeliveryRow) -> Vec<String> {
     lines
 }
 
-/// Returns how many listeners connected. `None` for MQTT, whose connections are not only those of
-/// subscribers.
+/// Returns how many listeners connected. `None` for MQTT, whose connections include other clients
+/// than subscribers.
 #[must_use]
 pub fn connections(row: &DeliveryRow) -> Option<String> {
     row.planned.map(|planned| {
@@ -131,7 +131,7 @@ pub fn connections(row: &DeliveryRow) -> Option<String> {
     })
 }
 
-/// Returns the figures that tables do not show and that are not zero.
+/// Returns the figures that tables omit and that are not zero.
 #[must_use]
 pub fn remarks(row: &DeliveryRow) -> Vec<String> {
     let foreign = match row.receivers.as_str() {

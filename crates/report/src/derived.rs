@@ -1,4 +1,4 @@
-//! Files derived from a record, which can always be recreated.
+//! Files that are derived from a record and can always be recreated.
 
 use std::{
     fs, io,
@@ -67,7 +67,7 @@ pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
     unstamp(dir)
 }
 
-/// Marks the derived files as not from the record alone, so that `read_page` does not use them.
+/// Marks the derived files as based on more than the record, so that `read_page` does not use them.
 pub fn unstamp(dir: &Path) -> Result<(), NotWritten> {
     let path = dir.join(stamp::FILE);
     match fs::remove_file(&path) {
@@ -77,7 +77,7 @@ pub fn unstamp(dir: &Path) -> Result<(), NotWritten> {
 }
 
 /// Reads the page that `write` derived from a record, without reading the record's intervals.
-/// `None` if the record has changed since, or another version wrote the page.
+/// `None` if the record has changed since then, or another version wrote the page.
 #[must_use]
 pub fn read_page(dir: &Path) -> Option<Page> {
     if !Stamp::is_current(dir) {
@@ -211,8 +211,8 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), NotWritten> {
     })
 }
 
-/// Whether earlier derived files cover more of the run than this summary. The record was then
-/// damaged afterwards, and the files must be kept.
+/// Returns whether existing derived files cover more of the run than this summary. If so, the
+/// record was damaged after they were written, and they must be kept.
 #[must_use]
 pub fn is_poorer(dir: &Path, summary: &Summary) -> bool {
     let known = fs::read(dir.join(SUMMARY)).ok();

@@ -1,6 +1,6 @@
 //! Figures of a protocol as pairs of name and text, for terminals and `report.md`.
 
-/// A figure with its name.
+/// A named figure of a protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fact {
     pub name: &'static str,

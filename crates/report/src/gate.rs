@@ -1,4 +1,4 @@
-//! Report of a gate: for the console, as a page, and as a short Markdown comment.
+//! The report of a gate: for the console, as a page, and as a short Markdown comment.
 
 use analysis::verdict::Judgement;
 use decisions::{
@@ -164,7 +164,7 @@ fn badge(verdict: GateVerdict) -> VerdictBadge {
     }
 }
 
-/// Returns what to do after a gate. `None` if it passed.
+/// Returns the next steps after a gate. `None` if it passed.
 fn advice_for(verdict: GateVerdict) -> Option<&'static str> {
     match verdict {
         GateVerdict::Passed => None,

@@ -1,4 +1,4 @@
-//! `report.html`: a self-contained page that includes its data. `web/` builds the page.
+//! `report.html`: a self-contained page that includes its data. The page is built in `web/`.
 
 use analysis::{page::Page, summary};
 
@@ -20,7 +20,7 @@ pub fn live() -> String {
     with("null")
 }
 
-/// Returns the page of a running test that can only be watched.
+/// Returns the page of a running test without controls to stop or change it.
 #[must_use]
 pub fn live_read_only() -> String {
     with("false")

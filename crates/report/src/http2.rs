@@ -1,4 +1,4 @@
-//! Figures of HTTP/2.
+//! HTTP/2 figures as text.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use record::units::{self, count};
 
 use crate::facts::{self, Fact};
 
-/// Returns the figures that are not zero. Empty if no connection used HTTP/2.
+/// Returns all HTTP/2 figures that are not zero. Empty if no connection used HTTP/2.
 #[must_use]
 pub fn facts(summary: &Summary) -> Vec<Fact> {
     let Some(http2) = &summary.http2 else {

@@ -1,4 +1,4 @@
-//! Text about mocks for tables and terminals.
+//! Text about mocks, for tables and terminals.
 
 use analysis::summary::{MockRow, MockTime};
 use record::units::{self, count};

@@ -1,4 +1,4 @@
-//! Text about nodes for tables and terminals.
+//! Text about nodes, for tables and terminals.
 
 use record::{
     NodeRow,

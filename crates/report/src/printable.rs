@@ -1,4 +1,4 @@
-//! Escapes text for terminals: control characters, escape sequences, bidirectional marks.
+//! Escaping of text for terminals: control characters, escape sequences, bidirectional marks.
 
 use std::{borrow::Cow, fmt::Write};
 

@@ -80,7 +80,7 @@ pub fn stretches() -> usize {
 struct Teller<'a> {
     profile: &'a Profile,
     rendered: ShownColumn,
-    /// Name of the workload, if the profile is that of one workload.
+    /// Name of the workload. `None` if the profile covers the whole plan.
     workload: Option<&'a str>,
 }
 

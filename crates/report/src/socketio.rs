@@ -5,7 +5,7 @@ use record::units::count;
 
 use crate::facts::{self, Fact};
 
-/// Returns the figures that are not zero. Empty if there was no Socket.IO session.
+/// Returns all Socket.IO figures that are not zero. Empty if there was no Socket.IO session.
 #[must_use]
 pub fn facts(summary: &Summary) -> Vec<Fact> {
     let Some(socketio) = &summary.socketio else {

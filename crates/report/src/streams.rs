@@ -12,10 +12,10 @@ pub const STATISTICS: [(&str, &str); 5] = [
     ("max", "max"),
 ];
 
-/// What the times mean, for the foot of a table.
+/// Explanation of the times, for the foot of a table.
 pub const MEANING: &str = "time to first token: from the intended start to the first event with content; gap: between two events with content, over all streams; time per token: mean after the first token, per stream. An incomplete stream ranks above all others.";
 
-/// A time of streams.
+/// A time of streamed responses.
 pub struct StreamTime<'a> {
     pub name: &'static str,
     /// Name of the time in the summary.
@@ -23,14 +23,14 @@ pub struct StreamTime<'a> {
     pub stats: &'a Stats,
 }
 
-/// Returns the rows of a table that have streams.
+/// Returns the rows of a table that have streamed responses.
 pub fn rows(summary: &Summary) -> Vec<(&Row, &StreamRow)> {
     let rows = summary.request_rows().into_iter();
     let rows: Vec<_> = rows
         .filter_map(|row| Some((row, row.stream.as_ref()?)))
         .collect();
     match rows.as_slice() {
-        // All requests together are the only request that streams.
+        // The only label with streamed responses has the same figures as all requests.
         [(all, of_all), (one, of_one)] if all.id == 0 && of_all == of_one => {
             let is_judged = times(of_all).iter().any(|time| {
                 STATISTICS
@@ -47,7 +47,7 @@ pub fn rows(summary: &Summary) -> Vec<(&Row, &StreamRow)> {
     }
 }
 
-/// Returns the times of a row's streams.
+/// Returns the times of a row's streamed responses.
 pub fn times(row: &StreamRow) -> Vec<StreamTime<'_>> {
     let all = [
         ("first event", "first_event", &row.first_event),
@@ -75,12 +75,12 @@ pub fn times(row: &StreamRow) -> Vec<StreamTime<'_>> {
     known.collect()
 }
 
-/// Whether the brief report shows this time.
+/// Returns whether the brief report shows this time.
 pub fn is_main(time: &StreamTime<'_>) -> bool {
     matches!(time.key, "ttft" | "gap" | "per_token")
 }
 
-/// Whether a criterion judges a statistic of a time.
+/// Returns whether a criterion judges a statistic of a time.
 pub fn is_judged(summary: &Summary, row: &Row, time: &StreamTime<'_>, statistic: &str) -> bool {
     summary.is_judged(row, &format!("stream/{}/{statistic}", time.key))
 }
@@ -103,7 +103,7 @@ pub fn cell(summary: &Summary, row: &Row, time: &StreamTime<'_>, statistic: &str
     format!("{}{mark}", figure.value())
 }
 
-/// Formats numbers of streams and tokens.
+/// Formats the numbers of streams and tokens.
 pub fn counts(summary: &Summary, row: &Row, stream: &StreamRow) -> String {
     let mark = if summary.is_judged(row, "stream/tokens_per_second") {
         "*"
@@ -120,7 +120,7 @@ pub fn counts(summary: &Summary, row: &Row, stream: &StreamRow) -> String {
     )
 }
 
-/// Formats a goodput.
+/// Formats the result of a goodput metric.
 pub fn goodput(summary: &Summary, index: usize, row: &GoodputRow) -> String {
     let mark = |figure: &str| {
         let path = format!("/goodput/{index}/{figure}");

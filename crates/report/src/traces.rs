@@ -3,7 +3,7 @@
 use analysis::summary::{SlowRequest, Summary};
 use record::units;
 
-/// Most rows of a label, and most rows together, in documents.
+/// Maximum number of rows per label, and of all rows, in documents.
 pub const OF_LABEL: usize = 5;
 pub const IN_ALL: usize = 100;
 
@@ -16,7 +16,7 @@ pub const HEADS: [&str; 6] = [
     "<Trace",
 ];
 
-/// Returns the rows of the table, without the trace. Empty if no request was traced.
+/// Returns the rows of the table, without the column for the trace. Empty if no request was traced.
 #[must_use]
 pub fn rows(summary: &Summary) -> Vec<(&SlowRequest, [String; 5])> {
     let rows = summary.traces.iter();

@@ -1,11 +1,11 @@
-//! Figures of WebSocket connections.
+//! Figures of WebSocket connections as text.
 
 use analysis::summary::{Summary, WebSocket};
 use record::units::{self, count};
 
 use crate::facts::{self, Fact};
 
-/// Returns the figures that are not zero. Empty if there was no WebSocket connection.
+/// Returns all WebSocket figures that are not zero. Empty if there was no WebSocket connection.
 #[must_use]
 pub fn facts(summary: &Summary) -> Vec<Fact> {
     let Some(websocket) = &summary.websocket else {

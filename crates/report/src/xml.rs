@@ -1,4 +1,4 @@
-//! Escapes text and attributes for XML. Characters that XML cannot contain become U+FFFD.
+//! Escaping of text and attributes for XML. Characters that XML cannot contain become U+FFFD.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Appendix: tables with a row for every endpoint, metric and instance.
+//! The appendix: tables with a row for every endpoint, metric and instance.
 
 use decisions::campaign::{Campaign, StageRow};
 use record::units;
@@ -56,7 +56,7 @@ fn endpoints(campaign: &Campaign) -> SheetTable {
     table
 }
 
-/// Returns a row for each metric, stage and instance, except metrics that never changed.
+/// Returns a row for each metric, stage and instance, except for metrics that never changed.
 fn instances(campaign: &Campaign) -> SheetTable {
     let heads = ["Metric", "<Stage", "<Instance", "Min", "Mean", "Max"];
     let mut table = SheetTable::new(&heads);

@@ -1,5 +1,5 @@
-//! Order of a campaign's report: the answer, the load, the results, the server, recovery, the
-//! estimate, assumptions, and an appendix with all rows.
+//! The structure of a campaign's report: the answer, the load, the results, the server, recovery,
+//! the estimate, assumptions, and an appendix with all rows.
 
 use decisions::campaign::{Campaign, Comparison, StageRow, recovered};
 use plan::{about::About, report_content::SectionPlace};
@@ -16,7 +16,7 @@ pub(super) fn build<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'a
     let local = identity.local(identity.started_wall_ns);
     let when = load::clock(local.as_ref(), Some(&identity.started_utc));
     let zone = load::zone_name(campaign);
-    // An offset that is the zone's name is not repeated.
+    // If the name of the zone is an offset, do not repeat it.
     let offset = zone.strip_prefix("UTC").filter(|offset| !offset.is_empty());
     let when = when.map(
         |when| match offset.and_then(|offset| when.strip_suffix(offset)) {
@@ -85,7 +85,7 @@ fn about_table<'a>(about: &About) -> Option<Block<'a>> {
     Some(Block::Table(table))
 }
 
-/// Returns the sections that the team wrote for a place.
+/// Returns the sections that the team wrote for this position in the report.
 fn sections<'a>(campaign: &Campaign, place: SectionPlace) -> Vec<Block<'a>> {
     let sections = campaign.identity.content.sections.iter();
     let sections = sections.filter(|section| section.place == place);

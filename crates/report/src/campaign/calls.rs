@@ -9,7 +9,7 @@ use crate::sheet::{Block, SheetTable};
 /// Marks figures of endpoints that several scenarios call.
 const SHARED: char = '†';
 
-/// Returns the table and what its figures mean. Empty if the plan has a single scenario.
+/// Returns the table with an explanation of its figures. Empty if the plan has a single scenario.
 pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     if campaign.calls.is_empty() {
         return Vec::new();

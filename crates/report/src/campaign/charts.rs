@@ -79,16 +79,16 @@ impl TimeAxis {
 
 #[derive(Debug, Default)]
 pub(super) struct Charts {
-    /// Rates and times.
+    /// Charts of rates and times.
     pub overview: Vec<File>,
-    /// Metrics of the service.
+    /// Charts of the service's metrics.
     pub server: Vec<File>,
     pub constants: Vec<Constant>,
     /// Charts of each stage that ran.
     pub stages: Vec<StageCharts>,
 }
 
-/// The rate, times, errors and chosen metrics of a stage.
+/// The charts of one stage: rate, times, errors and chosen metrics.
 #[derive(Debug)]
 pub(super) struct StageCharts {
     pub stage: String,
@@ -167,7 +167,7 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], campaign: &Campaign) -> Charts {
     }
 }
 
-/// Draws the charts of each stage, with the code of a run's charts.
+/// Draws the charts of each stage, in the style of a run's charts.
 fn stages(runs: &[(RunSpan, &Page)], content: &ReportContent) -> Vec<StageCharts> {
     let ran = runs
         .iter()
@@ -187,7 +187,7 @@ fn stages(runs: &[(RunSpan, &Page)], content: &ReportContent) -> Vec<StageCharts
     charts.collect()
 }
 
-/// Draws the metrics that the plan chooses.
+/// Draws the metrics that the plan selects.
 fn chosen(page: &Page, content: &ReportContent) -> Vec<File> {
     let run = Placed { from_ns: 0, page };
     let Some(end_ns) = page.series.points.to_ns.last() else {

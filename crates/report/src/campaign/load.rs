@@ -1,5 +1,5 @@
 //! The load: what each stage planned, when it ran, and how the tested environment differs from the
-//! target one.
+//! target environment.
 
 use decisions::campaign::{Campaign, Planned, StageRow, VolumeRate};
 use plan::{
@@ -15,7 +15,7 @@ use crate::{
     sheet::{Block, SheetTable},
 };
 
-/// Length of a date and a time, before the offset from UTC.
+/// Length of a date and time, without the offset from UTC.
 pub(super) const DATE_AND_TIME: usize = "2026-11-27 03:30:59".len();
 
 pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
@@ -58,7 +58,7 @@ fn stages(campaign: &Campaign) -> SheetTable {
     table
 }
 
-/// Returns the name of the time zone of the report's times.
+/// Returns the name of the time zone that the report uses.
 pub(super) fn zone_name(campaign: &Campaign) -> String {
     let identity = &campaign.identity;
     let known = identity
@@ -68,8 +68,8 @@ pub(super) fn zone_name(campaign: &Campaign) -> String {
     known.map_or_else(|| "UTC".to_owned(), ToString::to_string)
 }
 
-/// Formats a local time with its offset, as `2026-11-27 03:30:59 -05:00`, or else the time in UTC,
-/// without fractions of a second.
+/// Formats a local time with its offset, such as `2026-11-27 03:30:59 -05:00`, or otherwise the
+/// time in UTC. Omits fractions of a second.
 pub(super) fn clock(local: Option<&String>, utc: Option<&String>) -> Option<String> {
     let Some(local) = local else {
         let text = utc?.replace('T', " ");
@@ -80,7 +80,7 @@ pub(super) fn clock(local: Option<&String>, utc: Option<&String>) -> Option<Stri
     Some(format!("{time} {offset}"))
 }
 
-/// Returns the team's rows, after those that follow from the deployments.
+/// Returns the differences that follow from the deployments, followed by the team's rows.
 fn differences(campaign: &Campaign) -> Vec<Difference> {
     let own = &campaign.identity.content.differences;
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! Report of a campaign as a page and as Markdown, both built from the same blocks.
+//! The report of a campaign as a page and as Markdown. Both are built from the same blocks.
 
 mod appendix;
 mod blocks;

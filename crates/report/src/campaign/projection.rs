@@ -1,4 +1,4 @@
-//! The estimate for another service, as a table with the assumptions.
+//! The estimate for another service, as a table with its assumptions.
 
 use decisions::campaign::Projection;
 use plan::report_content::RateUnit;

@@ -38,7 +38,7 @@ pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'
     blocks
 }
 
-/// Returns what the report shows about one stage: notes, requests, failures, links and charts.
+/// Returns the report's blocks about one stage: notes, requests, failures, links and charts.
 fn stage<'a>(row: &StageRow, charts: &'a Charts, rates: RateUnit) -> Vec<Block<'a>> {
     let has_requests = !row.requests_by_endpoint.is_empty();
     if !has_requests && row.notes.is_none() {
@@ -127,7 +127,8 @@ fn stage_table(rows: &[StageRow], unit: RateUnit) -> SheetTable {
     table
 }
 
-/// Names the resource that was at its limit first, or all of them if their order is unknown.
+/// Names the resource that reached its limit first, or all such resources if their order is
+/// unknown.
 fn first_limit(saturation: &Saturation) -> String {
     let first = saturation.first.and_then(|at| saturation.reached.get(at));
     let reached: Vec<&Reached> = match first {
@@ -204,7 +205,7 @@ fn endpoints(rows: &[EndpointRow], unit: RateUnit) -> SheetTable {
     table
 }
 
-/// Maximum number of rows for failures. The others are counted in a last row.
+/// Maximum number of rows for failures. A last row counts the others.
 const MOST_FAILURES: usize = 20;
 
 fn failures(rows: &[FailureRow]) -> SheetTable {

@@ -1,4 +1,4 @@
-//! The tested service: its metrics by stage, what saturated, and charts.
+//! The tested service: its metrics by stage, saturated resources, and charts.
 
 use decisions::campaign::{Campaign, ServerChange, ServerFigures, StageRow};
 use plan::report_content::{ReportContent, ShownMetric};
@@ -7,9 +7,9 @@ use record::units;
 use super::charts::Charts;
 use crate::sheet::{Block, SheetTable};
 
-/// Source of metrics of the load generator's own machine.
+/// Prefix of the metrics of the load generator's own machine.
 pub(super) const OWN: &str = "host.";
-/// Maximum number of metrics if the plan does not choose.
+/// Maximum number of metrics if the plan does not select any.
 const MOST: usize = 16;
 
 pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'a>> {
@@ -53,7 +53,7 @@ fn saturated(rows: &[StageRow]) -> Vec<String> {
     reported.collect()
 }
 
-/// Returns the title that the plan gives to a metric, or else its name.
+/// Returns the title that the plan gives to a metric, or otherwise its name.
 pub(super) fn title(content: &ReportContent, name: &str) -> String {
     let mut metrics = content.metrics.iter();
     let named = metrics.find(|metric| metric.name == name);
@@ -62,13 +62,15 @@ pub(super) fn title(content: &ReportContent, name: &str) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// Whether a metric only identifies something, so that its values have no meaning as numbers.
+/// Returns whether a metric only identifies something, so that its values have no meaning as
+/// numbers.
 pub(super) fn is_identifier(name: &str) -> bool {
     let last = name.rsplit(['.', '_', '-']).next().unwrap_or_default();
     ["pid", "ppid", "port"].contains(&last)
 }
 
-/// Returns the metrics that the plan chooses, or else those of the service that changed.
+/// Returns the metrics that the plan selects, or otherwise those metrics of the service that
+/// changed.
 pub(super) fn shown(campaign: &Campaign) -> Vec<String> {
     let all = || campaign.stages.iter().flat_map(|row| &row.server);
     let chosen = &campaign.identity.content.metrics;
@@ -123,7 +125,7 @@ fn overview(campaign: &Campaign, metrics: &[String]) -> SheetTable {
     table
 }
 
-/// Returns how the means changed against an earlier stage. `None` if no stage has an earlier one.
+/// Returns how the means changed since an earlier stage. `None` if no stage has an earlier stage.
 fn changes(campaign: &Campaign, metrics: &[String]) -> Option<SheetTable> {
     let changed = campaign.stages.iter().filter_map(|row| {
         let first = row.server_changes.first()?;
@@ -148,7 +150,7 @@ fn changes(campaign: &Campaign, metrics: &[String]) -> Option<SheetTable> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// Formats a change with its range over the instances, as in `+0.11 (+0.1 to +0.12)`.
+/// Formats a change with its range over the instances: `+0.11 (+0.1 to +0.12)`.
 fn change_text(change: &ServerChange) -> String {
     let signed = |value: f64, unit: &str| {
         let text = units::figure(value.abs(), unit);
@@ -159,7 +161,7 @@ fn change_text(change: &ServerChange) -> String {
             (false, false) => format!("+{text}"),
         }
     };
-    // A change from 10 % to 20 % is not one of 10 %.
+    // A change from 10 % to 20 % must not be shown as a change of 10 %.
     let (unit, unit_of_range) = match change.unit.as_str() {
         "%" => ("percentage points", ""),
         unit => (unit, unit),
@@ -175,7 +177,7 @@ fn change_text(change: &ServerChange) -> String {
     format!("{mean} ({min} to {max})")
 }
 
-/// Returns the mean of all instances and their range, as in `20.4 (12 to 26)`.
+/// Returns the mean of all instances and their range: `20.4 (12 to 26)`.
 fn summary(instances: &[&ServerFigures]) -> String {
     let Some(first) = instances.first() else {
         return "–".to_owned();

@@ -1,4 +1,5 @@
-//! The present volume next to the tested load: how many times today's volume each stage tested.
+//! Comparison of the tested load with the present volume: what multiple of today's volume each
+//! stage tested.
 
 use decisions::campaign::{Campaign, Planned, StageRow, VolumeRate, highest_holding};
 use record::units;
@@ -6,7 +7,7 @@ use record::units;
 use super::or_dash;
 use crate::sheet::{Block, SheetTable};
 
-/// Returns the table and what it means. Empty if the plan has no present volume.
+/// Returns the table with an explanation. Empty if the plan has no present volume.
 pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     let planned = campaign
         .stages
@@ -62,7 +63,7 @@ pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     vec![Block::Table(table), Block::Text(text)]
 }
 
-/// Returns the sum of the present volumes, per second. `None` if a scenario has none.
+/// Returns the sum of the present volumes, per second. `None` if a scenario has no present volume.
 fn total(scenarios: &[VolumeRate]) -> Option<f64> {
     let rates = scenarios
         .iter()
@@ -78,8 +79,7 @@ fn factor(tested: Option<f64>, today: Option<f64>) -> Option<String> {
     Some(format!("{} x", units::rate(tested? / today?)))
 }
 
-/// Compares the present volume with the highest load that holds, as the answer of the report names
-/// it.
+/// Compares the present volume with the highest load that passes, as named in the report's answer.
 fn highest(campaign: &Campaign, today: f64) -> Option<String> {
     let row = highest_holding(&campaign.stages, &campaign.identity)?;
     let tested = row.planned.as_ref()?.arrivals_per_second;

@@ -37,7 +37,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
 
 pub(crate) use forest::draw;
 
-/// Returns everything below the answer: what is judged, the distribution, endpoints and runs.
+/// Returns the blocks below the answer: judged figures, distribution, endpoints and runs.
 pub(crate) fn details<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     let (baseline, candidate) = (&comparison.baseline, &comparison.candidate);
     let mut blocks = vec![Block::Heading("What is judged")];

@@ -1,4 +1,4 @@
-//! Custom metrics in the terminal, one line each.
+//! Custom metrics in the terminal, one line per metric.
 
 use analysis::summary::{CustomRow, Summary};
 use record::units;
@@ -18,7 +18,7 @@ pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> Str
         Detail::Brief => MOST_BRIEF,
         Detail::Full => rows.len(),
     };
-    // Judged figures are always shown.
+    // Always show judged figures.
     let is_shown = |(at, row): &(usize, &CustomRow)| *at < most || !row.judged.is_empty();
     let shown: Vec<&CustomRow> = rows
         .iter()

@@ -1,4 +1,4 @@
-//! Deliveries in the terminal: a few lines for each kind of receivers.
+//! Deliveries in the terminal: a few lines for each kind of receiver.
 
 use analysis::summary::Summary;
 

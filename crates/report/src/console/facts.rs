@@ -1,4 +1,4 @@
-//! Figures of protocols in the terminal.
+//! Protocol figures in the terminal.
 
 use analysis::summary::Summary;
 use record::units;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{facts::Fact, http2, socketio, websocket};
 
-/// Figures of HTTP/2 that are shown without `--verbose`, because they are events rather than levels.
+/// HTTP/2 figures that are shown without `--verbose`, because they are events instead of levels.
 const BRIEF_HTTP2: [&str; 6] = [
     "sent again",
     "on lost connections",
@@ -31,7 +31,7 @@ pub(super) fn http2(summary: &Summary, columns: Columns, detail: Detail) -> Stri
     lines.join("\n")
 }
 
-/// Slowest traced requests that are shown, without and with `--verbose`.
+/// Number of slowest traced requests to show, without and with `--verbose`.
 const TRACED: [usize; 2] = [3, 20];
 
 pub(super) fn traces(summary: &Summary, columns: Columns, detail: Detail) -> String {

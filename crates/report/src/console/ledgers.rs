@@ -1,4 +1,4 @@
-//! Ledgers as sums, with a warning if a ledger does not add up.
+//! Ledgers written as sums, with a warning if a ledger does not add up.
 
 use analysis::summary::{ArrivalLedger, Requests, Summary, WorkloadRow};
 
@@ -53,8 +53,8 @@ fn arrivals(ledger: &ArrivalLedger) -> Vec<String> {
     lines
 }
 
-/// Returns a line on the iterations of closed workloads, if the ledger contains only the arrivals
-/// of open ones.
+/// Returns a line about the iterations of closed workloads, if the ledger contains only the
+/// arrivals of open ones.
 fn closed_iterations(summary: &Summary) -> Option<String> {
     if summary.run.model != Model::Mixed {
         return None;

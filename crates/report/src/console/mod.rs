@@ -46,17 +46,18 @@ pub use trend::trend_in;
 pub use trial::{is_through, trial_in};
 pub use verdict_line::verdict_line;
 
-/// How much of a summary is shown.
+/// How much of a summary to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// Verdict, totals, table, errors and notes, for one screen.
+    /// The verdict, totals, table, errors and notes, which fit on one screen.
     Brief,
-    /// All figures: also service times, intervals, definitions and the generator's own figures.
+    /// All figures, including service times, intervals, definitions and the load generator's own
+    /// figures.
     Full,
 }
 
 impl Detail {
-    /// Returns the detail for `--verbose`.
+    /// Returns the level of detail for the flag `--verbose`.
     #[must_use]
     pub fn of(is_verbose: bool) -> Detail {
         if is_verbose {
@@ -67,7 +68,7 @@ impl Detail {
     }
 }
 
-/// Renders a summary in full, without colours.
+/// Renders a summary with all details, without colours.
 #[must_use]
 pub fn summary_text(summary: &Summary) -> String {
     summary_in(summary, Columns::MOST, Detail::Full)
@@ -175,7 +176,7 @@ fn identity(summary: &Summary, columns: Columns) -> String {
     let cut = run.record_ends_ns.map_or_else(String::new, |ns| {
         format!(" · the record ends at {}", units::duration(ns))
     });
-    // The name of a plan without test file is the URL, so do not repeat it.
+    // The name of a plan without a test file is the URL, so do not repeat it.
     let what = if run.target.is_empty() || run.name.starts_with(&run.target) {
         run.name.clone()
     } else {

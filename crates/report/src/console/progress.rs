@@ -1,11 +1,11 @@
-//! Formats the progress line about the newest second.
+//! The progress line about the most recent second.
 
 use measure::{Interval, TimeKind, TimeSpan, label, summary::KindTimes, summary::Quantile};
 
 use record::units::{count, duration, rate, time};
 
-/// Formats elapsed and total time, and the rate, percentiles, requests in flight and errors of the
-/// newest second. After the load, shows what the run waits for.
+/// Formats the elapsed and the total time, and the rate, percentiles, requests in flight and errors
+/// of the most recent second. After the load, shows what the run is waiting for.
 #[must_use]
 pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) -> String {
     let all = interval.label(label::ALL);

@@ -1,4 +1,4 @@
-//! Figures of the terminal view, computed once a second.
+//! Figures of the terminal view, computed once per second.
 
 use crate::nodes;
 use measure::{
@@ -39,7 +39,7 @@ pub struct ScreenModel {
     pub time: &'static str,
     /// p50, p95, p99 and maximum of the newest interval.
     pub now: Option<[Figure; 4]>,
-    /// The same percentiles for the whole run. A percentile with too few samples is `None`.
+    /// Percentiles and maximum of the whole run. A percentile with too few samples is `None`.
     pub so_far: Option<[Figure; 4]>,
     pub labels: Vec<Busy>,
     pub measurement: Option<(String, Option<u64>)>,

@@ -59,7 +59,7 @@ pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> Str
     lines.join("\n")
 }
 
-/// Aligns the cells of a table to the right. Lines without cells are wrapped.
+/// Right-aligns the cells of a table. Lines without cells are wrapped.
 fn aligned(table: &[(String, Vec<String>)], columns: Columns) -> Vec<String> {
     let width = |text: &str| text.chars().count();
     let with_cells = || table.iter().filter(|(_, cells)| !cells.is_empty());

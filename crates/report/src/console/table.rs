@@ -1,5 +1,5 @@
-//! Formats the table of labels. Columns are as wide as their content, and the label column gets the
-//! rest of the line.
+//! The table of labels. Columns are as wide as their content, and the label column gets the rest of
+//! the line.
 
 use analysis::summary::{Figure, P999_SAMPLES, Row, Stats, Summary};
 use record::units;
@@ -19,7 +19,7 @@ const MEAN: usize = 3;
 const P90: usize = 5;
 const P999: usize = 8;
 const MAX: usize = 9;
-/// Columns of times, with their figures in the summary.
+/// Columns of times, with their names in the summary.
 const TIMES: [(usize, &str); 7] = [
     (MEAN, "mean_ns"),
     (MEAN + 1, "p50"),
@@ -29,7 +29,7 @@ const TIMES: [(usize, &str); 7] = [
     (P999, "p999"),
     (MAX, "max"),
 ];
-/// Columns that are dropped on a narrow terminal, in this order.
+/// Columns to drop on a narrow terminal, in this order.
 const DROPPED: [usize; 4] = [P999, MEAN, P90, RATE];
 const MAX_THIN: usize = 6;
 const MIN_LABEL: usize = 12;
@@ -149,7 +149,7 @@ fn lines(summary: &Summary, detail: Detail) -> Vec<TableLine> {
     lines
 }
 
-/// Percentiles that only criteria name, each on a line of its own below its row.
+/// Percentiles that occur only in criteria, each on a separate line below its row.
 fn judged_percentiles(row: &Row) -> Vec<TableLine> {
     let lines = row.judged_percentiles.iter().flat_map(|(time, figures)| {
         let of = match time.as_str() {
@@ -244,7 +244,7 @@ impl TableLine {
     fn times(label: &str, stats: Option<&Stats>) -> TableLine {
         let mut cells: [String; COLUMNS] = Default::default();
         if let Some(stats) = stats {
-            // The mean of the answered requests alone would hide those without an answer.
+            // The mean of the answered requests alone would hide the unanswered ones.
             if let Some(mean) = stats.mean_ns.filter(|_| stats.unanswered == 0) {
                 cells[MEAN] = units::time(mean.round() as u64);
             }
@@ -289,7 +289,7 @@ impl TableLine {
         }
     }
 
-    /// Whether the line has only a label, which then contains the figure.
+    /// Returns whether the line has only a label, which then contains the figure.
     fn has_no_cells(&self) -> bool {
         self.cells.iter().all(String::is_empty)
     }

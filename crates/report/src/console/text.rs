@@ -33,7 +33,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Cuts the middle of a sentence. Keeps whole words, so that no number loses digits.
+/// Removes the middle of a sentence. Keeps whole words, so that no number loses digits.
 pub(super) fn cut_sentence(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

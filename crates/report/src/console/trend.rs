@@ -1,4 +1,4 @@
-//! Terminal output of a metric over runs: a dot chart, shifts, and excluded runs.
+//! A metric over runs in the terminal: a dot chart, shifts, and excluded runs.
 
 use decisions::{
     compare::value,
@@ -33,14 +33,14 @@ pub fn trend_in(trend: &MetricTrend, columns: Columns) -> String {
             0,
             columns,
         );
-        // Unbroken, so that the command can be copied.
+        // Do not wrap this line, so that the command can be copied.
         text += &format!("\n  {}\n", advice.command);
     }
     text
 }
 
 /// Draws one dot per run, from the oldest on the left. Several runs may share a column. Numbers
-/// below mark changes.
+/// below the dots mark changes.
 fn chart(trend: &MetricTrend, columns: Columns) -> String {
     let values: Vec<f64> = trend.values.iter().filter_map(|run| run.value).collect();
     let (low, high) = range(&values);

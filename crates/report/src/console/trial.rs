@@ -1,4 +1,4 @@
-//! Formats the result of a single iteration.
+//! The result of a single iteration, as text.
 
 use analysis::summary::Summary;
 use record::units;

@@ -65,7 +65,7 @@ fn invalid(summary: &Summary) -> String {
     }
 }
 
-/// Describes the first criterion with a judgement, and counts the others.
+/// Describes the first criterion with this judgement, and counts the others.
 fn first(summary: &Summary, judgement: Judgement) -> String {
     let mut all = summary
         .criteria

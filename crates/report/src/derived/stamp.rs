@@ -1,4 +1,4 @@
-//! Which record, and which version of Loadline, the derived files of a folder are from.
+//! Stamp of derived files: the state of the record, and the version of Loadline that wrote them.
 
 use std::{
     fs, io,
@@ -9,9 +9,9 @@ use std::{
 use analysis::summary;
 use serde::{Deserialize, Serialize};
 
-/// Name of the file with the stamp.
+/// Name of the stamp file.
 pub(super) const FILE: &str = "derived.json";
-/// What `write` creates, besides the stamp.
+/// Files that `write` creates, in addition to the stamp.
 const DERIVED: [&str; 6] = [
     FILE,
     super::SUMMARY,
@@ -21,7 +21,7 @@ const DERIVED: [&str; 6] = [
     crate::markdown::CHARTS,
 ];
 
-/// Files of a record and the version that derived the report from them.
+/// The files of a record, and the version that derived the report from them.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     version: String,
@@ -33,12 +33,12 @@ pub(super) struct Stamp {
 struct StampedFile {
     path: String,
     bytes: u64,
-    /// Time of the last change, in nanoseconds since 1970.
+    /// Time of the last modification, in nanoseconds since 1970.
     modified_ns: u64,
 }
 
 impl Stamp {
-    /// Reads sizes and times of the record's files as they are now.
+    /// Reads the current sizes and times of the record's files.
     pub(super) fn of(dir: &Path) -> io::Result<Stamp> {
         let mut files = Vec::new();
         collect(dir, "", &mut files)?;
@@ -50,7 +50,8 @@ impl Stamp {
         })
     }
 
-    /// Whether the folder's derived files are from this version and from the record as it is now.
+    /// Returns whether the folder's derived files come from this version and from the current
+    /// record.
     pub(super) fn is_current(dir: &Path) -> bool {
         let stored = fs::read(dir.join(FILE)).ok();
         let stored = stored.and_then(|bytes| serde_json::from_slice::<Stamp>(&bytes).ok());

@@ -1,5 +1,5 @@
-//! Exports the intervals of a run as CSV, streamed from the record. The format is described in
-//! `docs/reference/exports.md`.
+//! Exports the intervals of a run as CSV, streamed from the record. `docs/reference/exports.md`
+//! describes the format.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ const HEADER: &str = "time_s,length_s,wall_utc,phase,group,label,planned,started
     iteration_p50_ms,iteration_p95_ms,iteration_p99_ms,iteration_max_ms,\
     in_flight_mean,in_flight_max,users_mean,connections_open,lateness_p99_ms,bytes_out,bytes_in";
 
-/// Writes all finished intervals. Returns false if the run has no record.
+/// Writes all finished intervals. Returns `false` if the run has no record.
 pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
     let Some(frames) = run.frames() else {
         return Ok(false);
@@ -114,7 +114,7 @@ impl CsvRow<'_> {
         let run = &self.frame.run;
         let counters = &self.part.slot.counters;
         let of_all = |n: u64| self.of_all(n.to_string());
-        // Iterations and transactions are not sent, in contrast to their requests.
+        // Unlike their requests, iterations and transactions are not sent.
         let sent = if self.spans_requests() {
             String::new()
         } else {
@@ -132,8 +132,8 @@ impl CsvRow<'_> {
         ]
     }
 
-    /// Formats p50, p95, p99 and maximum in milliseconds. A percentile among unanswered requests is
-    /// empty or the time limit.
+    /// Formats p50, p95, p99 and maximum in milliseconds. A percentile that falls on an unanswered
+    /// request is empty or equals the time limit.
     fn times(&self, kind: TimeKind, wanted: bool) -> [String; 4] {
         let sampled = Sampled::from_totals(self.part, kind);
         [0.5, 0.95, 0.99, 1.0].map(|q| {

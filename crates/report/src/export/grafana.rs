@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 const WIDTH: u64 = 12;
 const HEIGHT: u64 = 8;
-/// Series of the chosen runs. Series of remote write have no `instance`, and scraped series have no
-/// `run_id`, so `.*` must match an empty label.
+/// Selects the series of the chosen runs. Remote-write series have no `instance`, and scraped
+/// series have no `run_id`, so `.*` must match an empty label.
 const RUN: &str = r#"job=~"$job",instance=~"$instance",run_id=~"$run_id""#;
 
 /// A panel of the dashboard.
 struct Panel {
     title: &'static str,
     about: &'static str,
-    /// Unit of Grafana.
+    /// Grafana's name for the unit.
     unit: &'static str,
     queries: Vec<PanelQuery>,
 }
@@ -23,7 +23,7 @@ struct PanelQuery {
     promql: String,
 }
 
-/// Returns the dashboard as Grafana imports it.
+/// Returns the dashboard in the format that Grafana imports.
 #[must_use]
 pub fn grafana_dashboard() -> Value {
     let panels: Vec<Value> = panels()
@@ -182,7 +182,8 @@ fn level(metric: &str) -> String {
     format!("sum({metric}{{{RUN}}})")
 }
 
-/// Approximates a quantile of a histogram. `labels` separates series, such as `, label`.
+/// Returns a query that approximates a quantile of a histogram. `labels` separates series, such as
+/// `, label`.
 fn quantile(share: &str, metric: &str, labels: &str) -> String {
     let buckets = rate(&format!("{metric}_bucket"), "");
     format!("histogram_quantile({share}, sum by (le{labels}) ({buckets}))")

@@ -1,7 +1,7 @@
 //! JUnit XML: a test case for each criterion, and one for the measurement.
 //!
-//! FAIL is a *failure*. INCONCLUSIVE, INVALID, and a FAIL that the generator may have caused are
-//! *errors*, because the result is unknown. Both fail a build, like the exit code does. `skipped`
+//! FAIL is a *failure*. INCONCLUSIVE, INVALID, and a FAIL that the load generator may have caused
+//! are *errors*, because the result is unknown. Both fail a build, like the exit code. `skipped`
 //! would not.
 
 use std::fmt::Write as _;

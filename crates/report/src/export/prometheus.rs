@@ -1,5 +1,5 @@
-//! Prometheus metrics of a run so far, also as text (version 0.0.4). Described in
-//! `docs/reference/exports.md`.
+//! Prometheus metrics of a run at its current state, also in text format (version 0.0.4).
+//! `docs/reference/exports.md` describes them.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -35,11 +35,11 @@ const BOUNDS_NS: [u64; 20] = [
     60_000_000_000,
 ];
 
-/// Value of a series.
+/// The value of a series.
 pub struct PrometheusSample {
     pub name: String,
     pub labels: Vec<(String, String)>,
-    /// Decimal number.
+    /// Value as a decimal number.
     pub value: String,
 }
 
@@ -325,7 +325,7 @@ impl Page {
         }
     }
 
-    /// Writes the lines of a histogram. `count` and `sum` also include values above the last bound.
+    /// Writes the lines of a histogram. `count` and `sum` include values above the last bound.
     fn buckets(
         &mut self,
         metric: &str,

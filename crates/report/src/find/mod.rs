@@ -102,7 +102,7 @@ fn brief(found: &SearchResult) -> Brief {
     }
 }
 
-/// Returns what to do after a search. `None` if it has its answer.
+/// Returns the next steps after a search. `None` if the search found its answer.
 fn advice(ending: Ending) -> Option<&'static str> {
     match ending {
         Ending::Swept | Ending::Found => None,

@@ -82,7 +82,8 @@ pub fn endpoints(summary: &Summary) -> String {
     )
 }
 
-/// A column for a part of the response time: p99 of the service time, and what criteria judge.
+/// A column for a part of the response time: p99 of the service time, and the figures that criteria
+/// judge.
 struct PartColumn {
     name: String,
     time: &'static str,
@@ -125,7 +126,7 @@ fn statistic_name(statistic: &str) -> &str {
 fn statistic_text(stats: Option<&Stats>, statistic: &str) -> String {
     let text = stats.and_then(|stats| {
         Some(match statistic {
-            // The mean of the answered requests alone would hide those without an answer.
+            // The mean of the answered requests alone would hide the unanswered ones.
             "mean_ns" => {
                 units::time(stats.mean_ns.filter(|_| stats.unanswered == 0)?.round() as u64)
             }
@@ -184,7 +185,7 @@ fn cells(
     ];
     let times = STATISTICS.iter().map(|statistic| figure(time, statistic));
     let of_parts = parts.iter().map(|part| {
-        // The columns of the row's own time have the mark.
+        // The columns of the row's own time already have the mark.
         if part.time == time {
             statistic_text(stats(time), part.statistic)
         } else {

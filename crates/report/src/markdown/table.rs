@@ -7,7 +7,7 @@ pub struct MarkdownTable {
 }
 
 impl MarkdownTable {
-    /// Creates a table. Columns contain numbers, except the first column and those whose head
+    /// Creates a table. All columns contain numbers, except the first column and those whose head
     /// starts with `<`.
     pub fn new(heads: &[&str]) -> MarkdownTable {
         let is_figure = |(i, head): (usize, &&str)| i > 0 && !head.starts_with('<');
@@ -21,7 +21,8 @@ impl MarkdownTable {
         }
     }
 
-    /// Like `new`, but for a terminal: escapes only control characters.
+    /// Creates a table for a terminal, in which only control characters are escaped. See
+    /// [`MarkdownTable::new`].
     pub fn as_text(heads: &[&str]) -> MarkdownTable {
         MarkdownTable {
             plain: true,
@@ -47,14 +48,14 @@ impl MarkdownTable {
         self.rows.push(cells.into_iter().map(render).collect());
     }
 
-    /// Makes the last cell of the last row a link. Does nothing without an address.
+    /// Makes the last cell of the last row a link. Does nothing if `url` is `None`.
     pub fn link_last_cell(&mut self, url: Option<&str>) {
         let cell = self.rows.last_mut().and_then(|row| row.last_mut());
         if let (Some(cell), Some(url)) = (cell, url) {
             let mut address = String::with_capacity(url.len());
             for c in url.chars() {
                 match c {
-                    // These end an address, a cell or a line.
+                    // These characters would end an address, a cell or a line.
                     '<' | '>' | '|' | '\\' | ' ' => address.push_str(&format!("%{:02X}", c as u32)),
                     c if c.is_control() => {}
                     c => address.push(c),
@@ -134,8 +135,8 @@ pub struct CodeSpan<'t> {
     pub after: &'t str,
 }
 
-/// Splits a string at its first two backticks. Returns `None` if it is code that Markdown would
-/// render differently.
+/// Splits a string at its first two backticks. Returns `None` if Markdown would render the code
+/// differently.
 pub fn code_span(text: &str) -> Option<CodeSpan<'_>> {
     let (before, rest) = text.split_once('`')?;
     let (code, after) = rest.split_once('`')?;

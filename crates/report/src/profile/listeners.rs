@@ -1,4 +1,4 @@
-//! What the listeners of a plan need.
+//! The resources that the listeners of a plan need, as text.
 
 use record::units::{self, count};
 

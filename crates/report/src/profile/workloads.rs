@@ -1,4 +1,5 @@
-//! The workloads of a load profile: a table of all, then the tables of each.
+//! The workloads in a load profile: a table of all workloads, followed by the tables of each
+//! workload.
 
 use plan::profile::{Profile, WorkloadProfile};
 use record::units::{self, count};

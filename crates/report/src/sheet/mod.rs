@@ -1,5 +1,5 @@
-//! Reports that are read from top to bottom, as blocks that can be rendered as a page or as
-//! Markdown.
+//! Reports that are read from top to bottom. They consist of blocks that can be rendered as a page
+//! or as Markdown.
 
 mod page;
 mod paper;
@@ -32,7 +32,7 @@ impl Sheet {
 
 pub(crate) enum Block<'a> {
     Title(String),
-    /// Facts below the title: target, time, size.
+    /// Facts below the title: target, time and size.
     Facts(String),
     Heading(&'static str),
     /// Heading of a section that the team wrote.
@@ -53,19 +53,19 @@ pub(crate) enum Block<'a> {
     Charts(&'a [svg::File]),
 }
 
-/// What a reader needs first: the question, the answer, its cause, what to do, and how certain it
-/// is.
+/// What a reader needs first: the question, the answer, its cause, the next steps, and how certain
+/// the answer is.
 pub(crate) struct Brief {
     pub verdict: Option<VerdictBadge>,
     pub question: String,
     pub sentence: String,
-    /// What limited the service first, if it is known.
+    /// What limited the service first, if known.
     pub cause: Option<String>,
     pub advice: Vec<String>,
     pub certainty: String,
 }
 
-/// A verdict as a word, with the colour and the sign of its tone.
+/// A verdict as a word, with a colour and a sign.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VerdictBadge {
     pub word: &'static str,
@@ -92,7 +92,8 @@ impl From<Judgement> for VerdictBadge {
     }
 }
 
-/// A table. Columns contain numbers, except the first column and those whose head starts with `<`.
+/// A table. All columns contain numbers, except the first column and those whose head starts with
+/// `<`.
 pub(crate) struct SheetTable {
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -123,7 +124,7 @@ pub(crate) fn judgement(judgement: Judgement) -> &'static str {
 }
 
 fn is_verdict(cell: &str) -> Option<&'static str> {
-    // A cell may continue with the measured value.
+    // The measured value may follow the verdict in a cell.
     let cell = cell.split(':').next().unwrap_or(cell);
     let is = |verdict: StageVerdict| verdict.word() == cell;
     if is(StageVerdict::Pass) {

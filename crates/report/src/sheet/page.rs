@@ -1,5 +1,5 @@
-//! Renders a report as a self-contained page without scripts. It has the same frame as the page of
-//! a run.
+//! Renders a report as a self-contained page without scripts. The page has the same frame as the
+//! page of a run.
 
 use std::fmt::Write;
 
@@ -46,13 +46,13 @@ pub(super) fn render(title: &str, blocks: &[Block<'_>]) -> String {
     )
 }
 
-/// A page under construction. Blocks before the first heading are the first screen.
+/// A page under construction. Blocks before the first heading form the first screen.
 #[derive(Default)]
 struct PageBuilder {
     top: String,
     main: String,
     headings: Vec<String>,
-    /// Whether a section has begun.
+    /// Whether a section is open.
     open: bool,
     tables: usize,
 }
@@ -217,7 +217,7 @@ fn grid(table: &SheetTable, name: &str) -> String {
     };
     let heads = table.heads.iter().enumerate().map(|(column, head)| {
         let (class, head) = (class(column, ""), head.trim_start_matches('<'));
-        // A header cell without text has no name for a screen reader.
+        // Screen readers have no name for a header cell without text.
         match head {
             "" => format!("<td{class}></td>"),
             head => format!("<th scope=\"col\"{class}>{}</th>", text(head)),

@@ -1,10 +1,10 @@
-//! Texts that the team wrote in Markdown, inside a report: as HTML and as Markdown.
+//! Texts that the team wrote in Markdown, as HTML and as Markdown inside a report.
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// Renders a text as HTML, below a heading of a level. Markup in the text stays text, images become
-/// links, and links lead only to web pages, mail addresses and files, so that the page stays
-/// self-contained.
+/// Renders a text as HTML, below a heading of this level. Markup in the text stays text, images
+/// become links, and links may only point to web pages, mail addresses and files. The page
+/// therefore stays self-contained.
 pub(super) fn html(text: &str, level: usize) -> String {
     let below = |own: HeadingLevel| lower(own, level);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
@@ -59,7 +59,7 @@ fn lower(own: HeadingLevel, level: usize) -> HeadingLevel {
     HeadingLevel::try_from(own as usize + level).unwrap_or(HeadingLevel::H6)
 }
 
-/// Returns a text with its headings below a heading of a level.
+/// Returns a text in which all headings are below this level.
 pub(super) fn markdown(text: &str, level: usize) -> String {
     let mut is_code = false;
     let lines = text.trim().lines().map(|line| {

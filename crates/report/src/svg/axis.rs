@@ -137,8 +137,8 @@ fn large(value: f64) -> String {
     format!("{} {letter}", units::decimal(scaled))
 }
 
-/// Returns the step for four to eight ticks: 1, 2 or 5 times a power of ten, or a usual unit of
-/// time.
+/// Returns the step that gives four to eight ticks: 1, 2 or 5 times a power of ten, or a common
+/// unit of time.
 fn step(range: f64, unit: AxisUnit) -> f64 {
     const SECOND: f64 = 1e9;
     let rough = range / 7.0;

@@ -226,7 +226,7 @@ fn times(points: &Columns, kind: TimeKind) -> &TimeColumns {
     }
 }
 
-/// Returns a curve of times in a colour and with dashes.
+/// Creates a curve of times with a colour and a dash pattern.
 fn time_curve(
     points: &Columns,
     name: &str,

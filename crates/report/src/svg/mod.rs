@@ -1,4 +1,4 @@
-//! SVG charts for Markdown. Colours suit colour-blind readers, lines have different dashes, and
+//! SVG charts for Markdown. The colours suit colour-blind readers, lines have different dashes, and
 //! each chart has a title and a description.
 
 mod axis;
@@ -16,7 +16,7 @@ const FULL: ChartSize = ChartSize {
     height: 300.0,
     wraps_legend: false,
 };
-/// Two of these are next to each other on a page, with text of the same size.
+/// Size of a small chart. Two of them fit next to each other on a page, with text of the same size.
 const SMALL: ChartSize = ChartSize {
     width: 520.0,
     height: 260.0,
@@ -30,7 +30,7 @@ const BOTTOM: f64 = 44.0;
 const TITLE_SIZE: f64 = 14.0;
 /// Height of a row of a legend.
 const LEGEND_ROW: f64 = 15.0;
-/// Space of a curve's mark in the legend, with the gap before the next one.
+/// Space for a curve's mark in the legend, including the gap before the next curve.
 const LEGEND_GAP: f64 = 40.0;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,16 +98,16 @@ impl NamedChart {
 struct ChartSize {
     width: f64,
     height: f64,
-    /// Whether the legend has rows below the title, as many as it needs.
+    /// Whether the legend is below the title, in as many rows as necessary.
     wraps_legend: bool,
 }
 
-/// A letter of the legend is about 6.6 pixels wide.
+/// Returns the width of a legend text. A letter is about 6.6 pixels wide.
 fn letters(text: &str) -> f64 {
     text.chars().count() as f64 * 6.6
 }
 
-/// Returns a name of the legend, cut to fit into this width.
+/// Returns the name of a curve, cut to this width.
 fn legend_name(name: &str, width: f64) -> Cow<'_, str> {
     let most = ((width - LEGEND_GAP) / letters("x")).max(1.0) as usize;
     if name.chars().count() <= most {
@@ -117,7 +117,7 @@ fn legend_name(name: &str, width: f64) -> Cow<'_, str> {
     Cow::Owned(kept.chain(['…']).collect())
 }
 
-/// A chart at a size.
+/// A chart that is being drawn at a given size.
 struct ChartDrawing<'a> {
     chart: &'a Chart,
     size: ChartSize,
@@ -167,7 +167,7 @@ impl ChartDrawing<'_> {
         self.size.width - LEFT - RIGHT
     }
 
-    /// Space above the plot: the title, and rows of the legend.
+    /// Returns the space above the plot: the title, and the rows of the legend.
     fn top(&self) -> f64 {
         TOP + LEGEND_ROW * self.rows.len().saturating_sub(1) as f64
     }
@@ -324,7 +324,7 @@ impl ChartDrawing<'_> {
         }
     }
 
-    /// Returns the font size at which a title of this width fits above the plot.
+    /// Returns the font size at which a title fits above the plot.
     fn title_size(&self, width: f64) -> f64 {
         let fitting = TITLE_SIZE * self.plot_width() / width.max(1.0);
         fitting.floor().clamp(9.0, TITLE_SIZE)
@@ -357,7 +357,7 @@ impl ChartDrawing<'_> {
         self.legend_row(out, &self.chart.curves, y);
     }
 
-    /// Draws a row of the legend that ends at the right edge.
+    /// Draws a row of the legend, aligned to the right edge.
     fn legend_row(&self, out: &mut String, curves: &[ChartCurve], y: f64) {
         let mut x = self.size.width - RIGHT;
         for curve in curves.iter().rev() {

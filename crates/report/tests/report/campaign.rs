@@ -287,7 +287,8 @@ fn of_looks_that_are_invalid_nothing_follows_for_the_service() {
 
 type StageCodes = [(&'static str, Option<u8>); 4];
 
-/// Two services, a stage that repeats without one, and a stage that replaces the third.
+/// Returns a campaign with two services, a stage that repeats without a service, and a stage that
+/// replaces the third.
 fn four_stages(last: u8) -> StageCodes {
     [
         ("small", Some(1)),

@@ -9,8 +9,8 @@ use record::Run;
 
 use crate::support::{Folder, intervals, plan, write_all};
 
-/// Each interval has two orders, an error, sizes and a level that grow from one interval to the
-/// next, and two evaluations of a check, of which one is met.
+/// Creates a run. Each interval has two orders, an error, sizes, a level that grows with each
+/// interval, and two evaluations of a check, of which one passes.
 fn run(folder: &Folder) -> Run {
     let mut recorder = CustomRecorder::default();
     let mut all = intervals();

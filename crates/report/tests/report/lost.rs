@@ -47,7 +47,7 @@ fn lost_node(plan: &Plan, how: How) -> NodeLost {
     lost.counted(&plan.schedule(1), &[(LOST, 0)])
 }
 
-/// An arrival every 0.1 s up to 2 s, then every 0.05 s: 40 arrivals.
+/// Loses a node. There is an arrival every 0.1 s up to 2 s, then every 0.05 s: 40 arrivals.
 fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
     let schedule = plan.schedule(1);
     let mut whole = writer_of_all(folder, plan, 3);
@@ -116,7 +116,7 @@ fn ledger(summary: &Summary) -> (u64, u64, u64, u64) {
 
 #[test]
 fn every_planned_arrival_is_started_unsent_or_unknown() {
-    // The node's arrivals 2, 5, 8, 11, 14, … are 0.1 s apart: 2 and 5 are recorded, 8 and 11
+    // The node's arrivals 2, 5, 8, 11, 14, … are 0.1 s apart: 2 and 5 are recorded, 8 and 11 are
     // unknown, 14 is unsent.
     let (run, reported) = summary(HOW, &[]);
     assert_eq!(ledger(&reported), (40, 37, 1, 2));
@@ -130,7 +130,8 @@ fn every_planned_arrival_is_started_unsent_or_unknown() {
         (loss.from_ns, loss.to_ns, loss.unsent, loss.unknown),
         (700 * MS, 1_500 * MS, 1, 2)
     );
-    // The node's part is copied later and lacks the last interval. 8 and 11 are close to it.
+    // The node's part is copied later and lacks the last interval. 8 and 11 are close to the end of
+    // the part.
     let (_, later) = summary(How { recorded: 2, ..HOW }, &[]);
     assert_eq!(ledger(&later), (40, 39, 1, 0));
     let closed = How {

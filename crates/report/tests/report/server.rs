@@ -9,7 +9,7 @@ use record::{
 
 use crate::support::{Folder, SECOND, end, intervals, labels, plan, started};
 
-/// A busy second, a gap and an idle second. Disk reads are constant.
+/// Returns a busy second, a gap and an idle second. Disk reads are constant.
 fn looks() -> Vec<SourceReading> {
     let look = |tenths: u64, cpu: f64| SourceReading {
         at_ns: tenths * SECOND / 10,

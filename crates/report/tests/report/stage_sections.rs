@@ -1,5 +1,5 @@
-//! What the report of a campaign shows about single stages: failures, changes of the service, and
-//! links to dashboards.
+//! Tests of the sections about single stages in the report of a campaign: failures, changes of the
+//! service, and links to dashboards.
 
 use analysis::{
     page::{self, Page},
@@ -96,7 +96,7 @@ fn tables_have_p999_only_where_ten_requests_are_above_it() {
     assert!(!paper.contains("p99.9"), "{paper}");
 }
 
-/// Joins blanks, so that the widths of columns do not matter.
+/// Collapses runs of blanks, so that the widths of columns do not matter.
 fn plain(markdown: &str) -> String {
     markdown.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -335,7 +335,7 @@ fn stages_have_charts_of_rates_times_errors_and_chosen_metrics() {
     let rates = stage_charts.find(|chart| chart.name == "stage-1-throughput.svg");
     let rates = &rates.unwrap().text;
     assert!(rates.contains("viewBox=\"0 0 520 260\""), "{rates}");
-    // The legend has two rows, and nothing is left of the chart.
+    // The legend has two rows, and the chart has no space left.
     assert!(
         rates.contains("y=\"35\"") && rates.contains("y=\"50\""),
         "{rates}"

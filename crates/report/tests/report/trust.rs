@@ -1,5 +1,5 @@
-//! Verdicts on flawed measurements: closed loops that stalled, robust criteria, phases, runs that
-//! have just started.
+//! Verdicts on flawed measurements: closed loops that stalled, robust criteria, phases, and runs
+//! that have just started.
 
 use analysis::verdict::{Judgement, Measurement};
 use measure::{Intended, Interval, Recorder, TimeSpan, cuts::Cuts, sample::RequestOutcome};
@@ -266,7 +266,7 @@ fn invalid_measurement_has_its_reason_once_at_the_verdict_and_once_where_it_is_e
     let terminal = report::console::summary_text(summary).replace('\n', " ");
     let lines = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(lines.matches(reason.as_str()).count(), 1, "{lines}");
-    // Only a failure that the generator could not cause is a conclusion.
+    // Only a failure that the load generator could not cause leads to a conclusion.
     let failed: Vec<_> = summary
         .conclusions
         .iter()

@@ -1,5 +1,5 @@
-//! Four runs of 100 arrivals/s for 40 s: healthy, overloaded, failing, and with a starved
-//! generator.
+//! Four runs of 100 arrivals/s for 40 s: healthy, overloaded, failing, and with a load generator
+//! that lacks CPU time.
 
 use measure::{
     Failure, Fault, Intended, Recorder, Sample, Status, cuts::Cuts, label::LabelGroup,
