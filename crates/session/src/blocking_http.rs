@@ -1,5 +1,5 @@
-//! Blocking HTTP/1.1 client for setup calls and metrics, which opens a connection for each request.
-//! Never used for load.
+//! Blocking HTTP/1.1 client for setup calls and metrics. Opens a new connection for each request.
+//! Never used for the load.
 
 use std::{
     io::{Read, Write},
@@ -12,7 +12,7 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned, pki_type
 
 use crate::bounded::{self, Deadline, io_error_text};
 
-/// Default time limit of an exchange, including name lookup.
+/// Default time limit of an exchange, including the name lookup.
 const PATIENCE: Duration = Duration::from_secs(10);
 const MOST: usize = 256 << 20;
 
@@ -22,14 +22,14 @@ pub struct Base {
     tls: Option<Arc<ClientConfig>>,
     patience: Duration,
     most: usize,
-    /// Host and port as in a URL.
+    /// Host and port, as in a URL.
     pub authority: String,
     host: String,
     port: u16,
     credentials: Option<String>,
 }
 
-/// A request to send.
+/// A request of the blocking client.
 pub struct BlockingRequest<'a> {
     /// HTTP method.
     pub method: &'a str,
@@ -41,13 +41,13 @@ pub struct BlockingRequest<'a> {
     pub body: Option<(&'a str, &'a [u8])>,
 }
 
-/// A complete response.
+/// A complete response of the blocking client.
 pub struct BlockingResponse {
-    /// HTTP status.
+    /// HTTP status code.
     pub status: u16,
     /// Body, with chunked encoding removed.
     pub body: Vec<u8>,
-    /// Where a redirect leads, as the server wrote it.
+    /// Target of a redirect, as the server sent it.
     pub location: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl Base {
     ///
     /// # Errors
     ///
-    /// Returns an error if `authority` is invalid or TLS is not available.
+    /// Fails if `authority` is invalid or TLS is not available.
     pub fn new(is_secure: bool, authority: &str) -> Result<Base, String> {
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
@@ -88,7 +88,7 @@ impl Base {
     ///
     /// # Errors
     ///
-    /// Returns an error if the URL is invalid.
+    /// Fails if the URL is invalid.
     pub fn of_url(url: &str) -> Result<(Base, String), String> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let (authority, path) = match rest.find('/') {
@@ -115,7 +115,7 @@ impl Base {
         Ok((base, path.to_owned()))
     }
 
-    /// Sets the time limit of an exchange, including name lookup.
+    /// Sets the time limit of an exchange, including the name lookup.
     #[must_use]
     pub fn patient_for(self, patience: Duration) -> Base {
         Base { patience, ..self }
@@ -131,7 +131,7 @@ impl Base {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no complete response.
+    /// Fails if there is no complete response.
     pub fn send(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
         let whole = self.carry(request);
         whole.map_err(|reason| {
@@ -200,7 +200,7 @@ fn exchange(
     loop {
         let n = match stream.read(&mut piece) {
             Ok(n) => n,
-            // Treat this as the end, because some servers end TLS without `close_notify`.
+            // Some servers end TLS without `close_notify`, so treat this as the end.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => 0,
             Err(error) => return Err(io_error_text(&error)),
         };

@@ -1,5 +1,5 @@
-//! Blocking exchanges with one deadline for the whole exchange, including name lookup, instead of a
-//! limit per read.
+//! Blocking exchanges with one deadline for the whole exchange, including the name lookup, instead
+//! of a limit per read.
 
 use std::{
     io::{self, Read, Write},
@@ -15,7 +15,7 @@ use std::{
 
 use worker::clock;
 
-/// Time by which an exchange must have finished.
+/// The time by which an exchange must have finished.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Deadline(Arc<AtomicU64>);
 
@@ -26,11 +26,11 @@ impl Deadline {
         self.0.store(at_ns, Ordering::Relaxed);
     }
 
-    /// Returns the time left.
+    /// Returns the remaining time.
     ///
     /// # Errors
     ///
-    /// Returns `TimedOut` if no time is left.
+    /// Fails with `TimedOut` if no time remains.
     pub fn left(&self) -> io::Result<Duration> {
         let at_ns = self.0.load(Ordering::Relaxed);
         match at_ns.saturating_sub(clock::monotonic_ns()) {

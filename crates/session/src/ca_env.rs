@@ -11,7 +11,8 @@ const NODE_EXTRA: &str = "NODE_EXTRA_CA_CERTS";
 
 const MACHINE: &str = "SSL_CERT_FILE";
 
-/// Warns if the certificate authorities cannot be read, because then no certificate is trusted.
+/// Warns if the system's certificate authorities cannot be read, because then no certificate is
+/// trusted.
 pub fn can_be_read(plan: &Plan, sink: &SharedMessageSink) {
     let Some(path) = std::env::var_os(MACHINE).filter(|path| !path.is_empty()) else {
         return;
@@ -44,7 +45,7 @@ pub fn as_node(plan: &mut Plan, sink: &SharedMessageSink) {
 
 fn certificates(path: &Path) -> Result<String, String> {
     let bytes = formats::files::read(path).map_err(|error| error.to_string())?;
-    // Text between certificates may use any character set.
+    // The text between certificates may have any character encoding.
     let text = String::from_utf8_lossy(&bytes).into_owned();
     tls::check_certificates(&text)?;
     Ok(text)

@@ -1,4 +1,4 @@
-//! Runs commands as child processes: waits for them and forwards signals.
+//! Child processes: runs commands, waits for them and forwards signals.
 
 use std::{
     fs::{self, File},
@@ -19,12 +19,12 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Environment variable that makes a process stop in an orderly way when its parent ends.
 pub const ENVIRONMENT: &str = "LOADLINE_ENDS_WITH";
 
-/// How a child ended.
+/// How a child process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildExit {
     /// Exit code of the child, or 128 plus the number of the signal that ended it.
     pub code: u8,
-    /// First signal that was forwarded to the child.
+    /// First signal that was forwarded to the child, if any.
     pub signal: Option<u8>,
 }
 
@@ -32,26 +32,26 @@ pub struct ChildExit {
 ///
 /// # Errors
 ///
-/// Returns an error if the command cannot be started or waited for.
+/// Fails if the command cannot be started or waited for.
 pub fn run(command: &mut Command) -> io::Result<ChildExit> {
     run_with(command, |_| {})
 }
 
-/// Exit and error output of a run.
+/// The exit and the error output of a run.
 #[derive(Debug)]
 pub struct Printed {
     /// How the run's process ended.
     pub ended: ChildExit,
-    /// Standard error of the run. Empty if the terminal shows it.
+    /// Standard error of the run. Empty if it went to the terminal.
     pub text: String,
 }
 
 /// Runs this binary with its output in files. The closure `say` adds the arguments. Without a file
-/// for errors, they are written to this process's standard error.
+/// for errors, error output goes to this process's standard error.
 ///
 /// # Errors
 ///
-/// Returns a one-line error if a file cannot be written or the binary cannot be started.
+/// Fails with a one-line error if a file cannot be written or the binary cannot be started.
 pub fn own(
     out: &Path,
     errors: Option<&Path>,
@@ -78,7 +78,7 @@ pub fn own(
     Ok(Printed { ended, text })
 }
 
-/// Returns why no file can be written next to this one. `None` if one can.
+/// Returns why no file can be written next to this one. `None` if that is possible.
 fn no_room(path: &Path) -> Option<String> {
     const ROOM: usize = 64 << 10;
     let tried = path.with_extension("room");
@@ -92,14 +92,14 @@ fn no_room(path: &Path) -> Option<String> {
     })
 }
 
-/// Like [`run`], but calls `look` many times a second.
+/// Runs a command like [`run`], and calls `look` many times a second.
 ///
 /// # Errors
 ///
-/// Returns an error in the same cases as [`run`].
+/// Fails in the same cases as [`run`].
 pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<ChildExit> {
-    // A separate process group, so that terminal signals reach the child only once, through this
-    // process.
+    // Use a separate process group, so that terminal signals reach the child only once, through
+    // this process.
     command.process_group(0);
     command.env(ENVIRONMENT, std::process::id().to_string());
     let stop = StopHandle::default();

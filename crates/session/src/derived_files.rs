@@ -8,7 +8,7 @@ use report::derived;
 
 use crate::messages::SharedMessageSink;
 
-/// Result of writing the derived files.
+/// The result of writing the derived files.
 #[derive(Debug)]
 pub struct Derived {
     /// Path of the report page, if it was written.
@@ -59,7 +59,7 @@ pub fn index(run: &Run, page: &Page, sink: &SharedMessageSink) {
     }
 }
 
-/// Writes the summary to a file, or to standard output for `-`. Returns false if that fails.
+/// Writes the summary to a file, or to standard output for `-`. Returns `false` on failure.
 #[must_use]
 pub fn write_json(page: &Page, json: Option<&Path>, sink: &SharedMessageSink) -> bool {
     let Some(path) = json else { return true };

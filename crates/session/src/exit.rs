@@ -1,5 +1,5 @@
-//! Exit codes of native commands, derived from the verdict, the cause of the end, and errors. Front
-//! ends define their own exit codes ([`crate::RunObserver`]).
+//! Exit codes of native commands, derived from the verdict, the reason of the end, and errors.
+//! Front ends define their own exit codes ([`crate::RunObserver`]).
 
 use worker::stop::{Cause, RuleVerdict};
 
@@ -15,7 +15,7 @@ pub const BAD_INPUT: u8 = 2;
 pub const COULD_NOT_RUN: u8 = 3;
 /// The measurement is invalid.
 pub const INVALID: u8 = 4;
-/// A criterion cannot be decided.
+/// The result of a criterion is undecided.
 pub const INCONCLUSIVE: u8 = 5;
 
 /// Returns the exit code of a process that a signal ended: 128 plus the signal's number.
@@ -50,12 +50,12 @@ pub fn code(outcome: &RunOutcome<'_>) -> u8 {
     with_cause(code, outcome.cause)
 }
 
-/// Whether the run lost a process and therefore must not pass.
+/// Returns whether the run lost a process and therefore must not pass.
 fn is_short(outcome: &RunOutcome<'_>) -> bool {
     outcome.strict && !outcome.summary.lost.is_empty()
 }
 
-/// Replaces the code with `INVALID` if the run lost a process, except if the run could not be
+/// Replaces the code with `INVALID` if the run lost a process, unless the run could not be
 /// completed.
 fn strictly(code: u8, is_short: bool) -> u8 {
     match code {
@@ -65,7 +65,7 @@ fn strictly(code: u8, is_short: bool) -> u8 {
 }
 
 /// Returns the native exit code of a recorded run. `code` is the result of the criteria, which the
-/// recorded end may change.
+/// recorded end may override.
 #[must_use]
 pub fn of_record(code: u8, run: &record::Run) -> u8 {
     let end = run.manifest.end.as_ref();
@@ -78,8 +78,8 @@ pub fn of_record(code: u8, run: &record::Run) -> u8 {
     with_cause(code, Some(&Cause::Rule { verdict, text }))
 }
 
-/// Whether a stop rule, a lost process or a criterion fails the run. Front ends need this if their
-/// own exit codes do not cover these cases.
+/// Returns whether a stop rule, a lost process or a criterion fails the run. Front ends need this
+/// if their own exit codes do not cover these cases.
 #[must_use]
 pub fn is_failed(outcome: &RunOutcome<'_>) -> bool {
     let code = outcome.summary.exit_code;
@@ -91,7 +91,7 @@ pub fn is_failed(outcome: &RunOutcome<'_>) -> bool {
         || is_judged && matches!(code, FAIL | INCONCLUSIVE | INVALID)
 }
 
-/// Combines the code of the criteria with a stop rule's verdict. `INVALID` stays, otherwise the
+/// Combines the code of the criteria with a stop rule's verdict. `INVALID` stays. Otherwise, the
 /// worse result counts.
 fn with_cause(code: u8, cause: Option<&Cause>) -> u8 {
     let Some(Cause::Rule { verdict, .. }) = cause else {

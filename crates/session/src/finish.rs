@@ -1,4 +1,4 @@
-//! Last stage of a run: output, derived files, exports, `teardown` and the exit code. The order
+//! The last stage of a run: output, derived files, exports, `teardown` and the exit code. The order
 //! ensures that a later failure cannot lose figures.
 
 use measure::ScriptThreshold;
@@ -21,7 +21,7 @@ impl FinishedRun {
         frontend.computed(&page);
         let derived = derived_files::derive(run, &page, &rest.sink);
         frontend.files_written(derived.report.as_deref());
-        // Do not index probes, which belong to a search, or parts, which belong to a run.
+        // Do not index probes, which belong to a search, or parts, which belong to another run.
         if rest.plan.probing.is_none() && run.manifest.share.is_none() {
             derived_files::index(run, &page, &rest.sink);
         }

@@ -1,4 +1,4 @@
-//! A finished run, and the error of a run that could not start.
+//! A finished run, and the error for a run that could not start.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::{
     exports::Exports, messages::SharedMessageSink, prepare::RunRefused, signals::SignalGuard,
 };
 
-/// Reason why a run had no load.
+/// Why a run had no load.
 #[derive(Debug)]
 pub enum StartError {
     /// The run was refused before it started.
@@ -35,7 +35,7 @@ impl StartError {
         StartError::Refused(RunRefused::from(vec![Problem::anywhere(line)]))
     }
 
-    /// Creates the error for a part without a record, because its results would be lost.
+    /// Creates the error for a part without a record, whose results would be lost.
     pub(crate) fn without_record(error: RecordError) -> StartError {
         let line = format!(
             "{error}; the results of a run with several processes are merged from their records"
@@ -58,7 +58,7 @@ pub struct FinishedRun {
     pub cause: Option<Cause>,
     /// Signal that ended the run early, if any. The stop button counts as Ctrl-C.
     pub signal: Option<u8>,
-    /// Error that kept the engine from completing the run, if any.
+    /// Error that prevented the engine from completing the run, if any.
     pub error: Option<RunError>,
     pub(crate) rest: FinishContext,
 }
@@ -67,12 +67,12 @@ pub(crate) struct FinishContext {
     pub plan: Plan,
     pub options: EngineOptions,
     pub secrets: Vec<String>,
-    /// Salt of the digits that replace secrets in the record.
+    /// Salt for the digits that replace secrets in the record.
     pub salt: Salt,
     pub exports: Exports,
     pub json: Option<PathBuf>,
     pub sink: SharedMessageSink,
-    /// Receives signals until the run has finished.
+    /// Handles signals until the run has finished.
     pub _signal_handler: Option<SignalGuard>,
 }
 

@@ -12,22 +12,24 @@ use record::Run;
 
 use crate::{FinishedRun, exit, messages::SharedMessageSink};
 
-/// A front end, as the command line lists it.
+/// A front end, as the command line uses it.
 pub trait FrontEnd: Sync {
     /// Returns the front end's name and command-line syntax.
     fn card(&self) -> FrontEndInfo;
-    /// Returns the front end's reader of test files, for `loadline run`.
+    /// Returns the front end's reader for test files, for `loadline run`.
     fn reader(&self) -> &'static dyn TestFileReader;
-    /// Returns hooks for requests and responses of a plan from this front end. `None` if the front
-    /// end has none.
+    /// Returns hooks for the requests and responses of a plan from this front end. `None` if the
+    /// front end has none.
     fn hooks(&self, _plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
         Ok(None)
     }
-    /// Returns the loader for scripts whose requests become known only when they run.
+    /// Returns the loader for scripts that determine their requests during the run. `None` if the
+    /// front end has none.
     fn scripts(&self) -> Option<&'static dyn ScriptLoader> {
         None
     }
-    /// Returns the handler of test files that are programs and need the original tool.
+    /// Returns the handler for test files that are programs and need the original tool. `None` if
+    /// the front end has none.
     fn programs(&self) -> Option<&'static dyn ExternalTool> {
         None
     }
@@ -44,13 +46,13 @@ pub trait FrontEnd: Sync {
 
 /// Loads scripts that a front end runs itself under `loadline run`, such as wrk's Lua scripts.
 pub trait ScriptLoader: Sync {
-    /// Whether the file is a script of this front end.
+    /// Returns whether the file is a script of this front end.
     fn runs(&self, what: &str) -> bool;
-    /// Returns the plan and the script, which has not started yet.
+    /// Returns the plan and the script, which has not been started yet.
     fn read(&self, requested: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String>;
 }
 
-/// Options of `loadline run` for a script or a program.
+/// The options of `loadline run` for a script or a program.
 #[derive(Debug)]
 pub struct RunOptions<'a> {
     /// File of the script or program.
@@ -75,25 +77,25 @@ pub struct RunOptions<'a> {
     pub arguments: &'a [String],
     /// Headers to add to every request.
     pub headers: Vec<(String, String)>,
-    /// Given flag that such tests do not support, if any.
+    /// Flag in the arguments that such tests do not support, if any.
     pub unfit: Option<&'a str>,
 }
 
 /// Test files that are programs. The original tool runs them, with its own output and exit codes.
 pub trait ExternalTool: Sync {
-    /// Whether the number of threads can be chosen.
+    /// Returns whether the number of worker threads can be chosen.
     fn has_workers(&self) -> bool {
         false
     }
 
-    /// Whether the file is such a program.
+    /// Returns whether the file is such a program.
     fn runs(&self, what: &str) -> bool;
-    /// Runs the program with the tool and additional environment variables. Returns the exit code,
-    /// unless the tool replaced this process.
+    /// Runs the program with the original tool and additional environment variables. Returns the
+    /// exit code, unless the tool replaces this process.
     fn run(&self, requested: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
-    /// Says why `--on` and `--shard` are not available, and what to do.
+    /// Returns why `--on` and `--shard` are not available, with advice.
     fn undistributed(&self) -> &'static str;
-    /// Says why `loadline find` cannot search over a quantity, and what to do. `None` if it can.
+    /// Returns why `loadline find` cannot search over a quantity, with advice. `None` if it can.
     fn unsearchable(&self, over: Over) -> Option<&'static str>;
 }
 
@@ -106,13 +108,13 @@ pub trait ScriptRun {
         options: &mut EngineOptions,
         sink: &SharedMessageSink,
     ) -> Result<(), (String, u8)>;
-    /// Runs the script's last hook after the load, with the front end's figures.
+    /// Runs the script's last hook after the load. The hook receives the front end's figures.
     fn ended(&mut self, ended: &FinishedRun, counted: Tally);
     /// Returns the error that ended the script, if any.
     fn trouble(&self) -> Option<String>;
 }
 
-/// Name and command-line syntax of a front end.
+/// The name and command-line syntax of a front end.
 #[derive(Debug, Clone, Copy)]
 pub struct FrontEndInfo {
     /// Name of the command, which is also the name in records.
@@ -125,14 +127,15 @@ pub struct FrontEndInfo {
     pub takes: &'static str,
     /// Names of symbolic links under which the binary runs this command.
     pub links: &'static [&'static str],
-    /// Whether the command documents its own arguments. If so, `loadline help NAME …` calls its
-    /// `help`.
+    /// Whether the command documents its own arguments. If so, `loadline help NAME …` calls the
+    /// command's `help`.
     pub explains_itself: bool,
-    /// Whether the command accepts arguments that are not UTF-8, with replacement characters.
+    /// Whether the command accepts arguments that are not UTF-8. Invalid bytes become replacement
+    /// characters.
     pub takes_any_bytes: bool,
-    /// Exit code for wrong usage.
+    /// Exit code for incorrect usage.
     pub wrong_usage: u8,
-    /// Exit code if writing standard output is the only failure.
+    /// Exit code if the only failure is writing to standard output.
     pub lost_output: u8,
 }
 

@@ -1,12 +1,12 @@
-//! Samples the CPU time that the run loses, because the hypervisor steals it or the control group
-//! throttles it.
+//! Samples the CPU time that the run loses because the hypervisor steals it or the control group
+//! throttles the process.
 
 use std::fs;
 
 use record::HostSample;
 use worker::clock;
 
-/// Duration of a kernel tick, which Linux reports as 1/100 s in user space.
+/// Duration of a kernel tick, which Linux always reports as 1/100 s in user space.
 const TICK_NS: u64 = 10_000_000;
 
 #[derive(Debug, Default)]
@@ -38,8 +38,8 @@ impl HostMonitor {
         let now = clock::monotonic_ns();
         let looked = std::mem::replace(&mut self.observed_ns, now);
         HostSample {
-            // Steal time is counted per CPU, and workers move between CPUs, so each worker gets the
-            // mean.
+            // Steal time is counted per CPU, and workers move between CPUs, so assign the mean to
+            // each worker.
             steal_ns: steal.map_or_else(Vec::new, |ns| vec![ns; workers]),
             throttled_ns: since(&mut self.throttled_ns, throttled_ns()).unwrap_or(0),
             host_ns: now.saturating_sub(looked),
@@ -47,7 +47,7 @@ impl HostMonitor {
     }
 }
 
-/// Returns the mean steal time per CPU, from the eighth figure of the first line of /proc/stat.
+/// Returns the mean steal time per CPU, from the eighth value in the first line of /proc/stat.
 fn steal_ns() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat
@@ -66,8 +66,8 @@ fn steal_ns() -> Option<u64> {
     Some(ticks * TICK_NS / cpus as u64)
 }
 
-/// Returns the throttled time of this process's control group. The unit is microseconds in version
-/// 2 and nanoseconds in version 1.
+/// Returns the throttled time of this process's control group. The kernel's unit is microseconds in
+/// version 2 and nanoseconds in version 1.
 fn throttled_ns() -> Option<u64> {
     let field = |path: &str, name: &str| -> Option<u64> {
         let text = fs::read_to_string(path).ok()?;

@@ -1,5 +1,5 @@
-//! Decides which hosts a run may load, and formats the first line of output, which names them. The
-//! engine enforces the decision.
+//! Decides which hosts a run may send requests to, and formats the first line of output, which
+//! names them. The engine enforces the decision.
 
 use std::{
     net::{IpAddr, ToSocketAddrs, UdpSocket},
@@ -13,22 +13,22 @@ use worker::client::hosts::{self, Allow, canonical};
 const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
 const LOOKUP: Duration = Duration::from_secs(2);
 
-/// Rule for hosts that may be loaded in addition to those in the test.
+/// The rule for hosts in addition to those in the test.
 #[derive(Debug, Clone)]
 pub enum Hosts {
-    /// Only these hosts, from flags and from the plan.
+    /// Only these hosts are allowed, from flags and from the plan.
     Native(Vec<String>),
-    /// For front ends: hosts that appear during the run are loaded, as the original tool does, and
-    /// reported. If the list is fixed, they are refused.
+    /// For front ends: requests to hosts that appear during the run are allowed, as in the original
+    /// tool, and reported. If the list is fixed, they are refused.
     AsOriginalTool,
 }
 
 impl Hosts {
-    /// Returns the rule for the engine.
+    /// Returns the rule in the form that the engine uses.
     ///
     /// # Errors
     ///
-    /// Returns an error with a line for each host that is invalid or not on the fixed list.
+    /// Fails with a line for each host that is invalid or not on the fixed list.
     pub fn allow(&self, plan: &Plan) -> Result<Allow, Vec<Problem>> {
         match self {
             Hosts::Native(flags) => native(flags, plan),

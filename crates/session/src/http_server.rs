@@ -1,4 +1,4 @@
-//! Serves HTTP on a low-priority thread with its own runtime until a run has ended.
+//! Serves HTTP on a low-priority thread with a separate runtime until a run has ended.
 
 use std::{
     future::Future,
@@ -14,7 +14,7 @@ use crate::messages::SharedMessageSink;
 
 /// Maximum time to send the end of the run to clients.
 const GRACE: Duration = Duration::from_secs(1);
-/// Priority below the collector's, because a page may be late, but a record may not.
+/// Priority below that of the collector. A page may be late, but a record may not.
 const NICENESS: i32 = 15;
 
 /// A port with its routes.
@@ -46,7 +46,7 @@ pub(crate) fn lower_priority() {
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
 }
 
-/// Serves on a thread until `ended` is ready, and at most a second longer. Failures are warnings
+/// Serves on a thread until `ended` is ready, and at most a second longer. Failures cause warnings
 /// about `what`.
 pub(crate) fn serve<E>(
     what: &'static str,

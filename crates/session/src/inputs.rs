@@ -12,7 +12,7 @@ pub fn environment() -> Vec<(String, String)> {
 ///
 /// # Errors
 ///
-/// Returns an error if the variable is not a number.
+/// Fails if the variable is not a number.
 pub fn seed_from_env() -> Result<u64, &'static str> {
     match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
         Err(_) => Ok(random_seed()),
@@ -21,7 +21,7 @@ pub fn seed_from_env() -> Result<u64, &'static str> {
     }
 }
 
-/// Derives a random seed from the clock and the process id.
+/// Derives a random seed from the clock and the process ID.
 #[must_use]
 pub fn random_seed() -> u64 {
     // A seed must survive being copied from a report, and JavaScript's numbers are exact only up to

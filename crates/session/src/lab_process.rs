@@ -1,7 +1,7 @@
 //! Runs an embedded target (`lab:NAME?option=value`) as a child process.
 //!
-//! This keeps the lab's CPU time separate from the generator's. The child ends when its standard
-//! input closes, even if the run is killed.
+//! This separates the CPU time of the target from that of the load generator. The child ends when
+//! its standard input closes, even if the run is killed.
 
 use std::{
     io::{BufRead, BufReader},
@@ -15,12 +15,12 @@ use plan::{
 
 use crate::exit;
 
-/// Prefix of a target that is a lab.
+/// Prefix of URLs that refer to an embedded target.
 pub const SCHEME: &str = "lab:";
-/// Environment variable with the space-separated URLs of a lab that outlives the run.
+/// Environment variable with the space-separated URLs of an embedded target that outlives the run.
 pub const ENVIRONMENT: &str = "LOADLINE_LAB";
 
-/// A lab in a child process, which ends when this value is dropped.
+/// An embedded target in a child process. Dropping this value ends the process.
 #[derive(Debug)]
 pub struct LabProcess {
     child: Child,
@@ -28,12 +28,12 @@ pub struct LabProcess {
     listeners: Vec<String>,
 }
 
-/// Error of a lab that did not start.
+/// The error for an embedded target that did not start.
 #[derive(Debug)]
 pub struct NotStarted {
     /// Reason, on one line.
     pub line: String,
-    /// Whether the lab's name or options are invalid.
+    /// Whether the name or the options of the target are invalid.
     pub bad_input: bool,
 }
 
@@ -52,7 +52,7 @@ impl From<NotStarted> for String {
     }
 }
 
-/// Returns the listeners of a lab that the parent process runs, if there is one.
+/// Returns the listeners of the embedded target that the parent process runs, if there is one.
 #[must_use]
 pub fn lent() -> Option<Vec<String>> {
     let urls = std::env::var(ENVIRONMENT).ok()?;
@@ -60,17 +60,18 @@ pub fn lent() -> Option<Vec<String>> {
     (!urls.is_empty()).then_some(urls)
 }
 
-/// Returns the name of a lab without its options.
+/// Returns the name of an embedded target without its options.
 #[must_use]
 pub fn bare(lab: &str) -> &str {
     lab.split('?').next().unwrap_or(lab)
 }
 
-/// Replaces `lab:N/path` in the plan's server metrics with the URL of the lab's listener N.
+/// Replaces `lab:N/path` in the plan's server metrics with the URL of the embedded target's
+/// listener N.
 ///
 /// # Errors
 ///
-/// Returns an error with a line for each listener that does not exist.
+/// Fails with a line for each listener that does not exist.
 pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     for source in &mut plan.server {
@@ -108,7 +109,7 @@ fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Prob
     }
 }
 
-/// Fails if the name or an option of a target would reach the lab as a flag of the command line.
+/// Fails if the name or an option would reach the child process as a command-line flag.
 fn refuse_flags(name: &str, options: &str) -> Result<(), NotStarted> {
     let flag = std::iter::once(name)
         .chain(options.split('&'))
@@ -123,11 +124,12 @@ fn refuse_flags(name: &str, options: &str) -> Result<(), NotStarted> {
 }
 
 impl LabProcess {
-    /// Starts the lab for a target `NAME?option=value&…`.
+    /// Starts the embedded target `NAME?option=value&…`.
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if the name or an option begins with `-`, or the lab does not start.
+    /// Fails with a one-line error if the name or an option begins with `-`, or if the target does
+    /// not start.
     pub fn start(target: &str) -> Result<LabProcess, NotStarted> {
         let (name, options) = target.split_once('?').unwrap_or((target, ""));
         refuse_flags(name, options)?;
@@ -178,19 +180,19 @@ impl LabProcess {
 }
 
 impl LabProcess {
-    /// Returns the lab's base URL.
+    /// Returns the base URL of the target.
     #[must_use]
     pub fn url(&self) -> &str {
         self.listeners.first().map_or("", String::as_str)
     }
 
-    /// Returns the URLs of the lab's listeners.
+    /// Returns the URLs of the target's listeners.
     #[must_use]
     pub fn listeners(&self) -> &[String] {
         &self.listeners
     }
 
-    /// Kills the lab immediately.
+    /// Kills the process immediately.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
     }

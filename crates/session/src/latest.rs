@@ -1,5 +1,5 @@
 //! The newest state of a run, for clients that wait for it. A state is copied only while a client
-//! waits, and slow clients skip states.
+//! is waiting, and slow clients skip states.
 
 use std::sync::{
     Arc,
@@ -8,11 +8,11 @@ use std::sync::{
 
 use tokio::sync::watch;
 
-/// State of a run at the end of an interval.
+/// The state of a run at the end of an interval.
 pub(crate) trait RunSnapshot {
     /// Returns the number of intervals that the state contains.
     fn number(&self) -> u64;
-    /// Whether the run has ended.
+    /// Returns whether the run has ended.
     fn is_over(&self) -> bool;
 }
 
@@ -34,7 +34,7 @@ impl<T> Default for Latest<T> {
 }
 
 impl<T: RunSnapshot> Latest<T> {
-    /// Counts an interval, so that states before it are no longer the newest.
+    /// Counts an interval, so that earlier states are no longer the newest.
     pub fn count_interval(&self) {
         self.intervals.fetch_add(1, Ordering::Relaxed);
     }
@@ -64,7 +64,7 @@ impl<T: RunSnapshot> Latest<T> {
         self.states.subscribe()
     }
 
-    /// Waits for the next state after `than`, at most until the current interval ends. Returns
+    /// Waits for the next state after `than`, but at most until the current interval ends. Returns
     /// `None` if the run has no later state.
     pub async fn newer(
         &self,
@@ -85,7 +85,7 @@ impl<T: RunSnapshot> Latest<T> {
         }
     }
 
-    /// Waits until the run has ended, or is known not to start.
+    /// Waits until the run has ended, or will certainly not start.
     pub async fn ended(&self) {
         let mut states = self.states.subscribe();
         let over = |state: &Option<Arc<T>>| state.as_ref().is_some_and(|state| state.is_over());

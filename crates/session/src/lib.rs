@@ -1,6 +1,6 @@
-//! Runs one test from a plan to its exit code. [`prepare`] validates the test. [`Ready::run`] runs
-//! `setup` and the load, and writes the record. [`FinishedRun::finish`] prints, exports and runs
-//! `teardown`.
+//! Runs one test from its plan to its exit code. [`prepare`] validates the test. [`Ready::run`]
+//! runs `setup` and the load, and writes the record. [`FinishedRun::finish`] prints, exports and
+//! runs `teardown`.
 //!
 //! This crate prints nothing itself. It passes messages to a [`MessageSink`] and to the front end,
 //! which observes the run.

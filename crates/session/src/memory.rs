@@ -1,4 +1,4 @@
-//! Memory limit of a run: `--memory`, or a quarter of the memory of this machine or container.
+//! The memory limit of a run: `--memory`, or a quarter of the memory of this machine or container.
 
 use plan::{Load, Plan, Problem, Share, Work, Workload};
 use rustix::process::{Resource, getrlimit};
@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 ///
 /// # Errors
 ///
-/// Returns a one-line error if the flag is not a valid size.
+/// Fails with a one-line error if the flag is not a valid size.
 pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     match flag {
         Some(text) => size(text).ok_or_else(|| {
@@ -40,12 +40,12 @@ pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
 }
 
 /// Address space of a process, and of each of its workers, in bytes. Measured with 1 to 16 workers
-/// and rounded up, because allocators reserve much more than they use.
+/// and rounded up. Allocators reserve much more than they use.
 const PROCESS_SPACE: u64 = 256 << 20;
 const WORKER_SPACE: u64 = 8 << 20;
 
-/// Returns a problem if the limit on address space (`ulimit -v`) is too low for the workers. A
-/// failed allocation would otherwise end the process without a report.
+/// Returns a problem if the limit on the address space (`ulimit -v`) is too low for the workers.
+/// Otherwise, a failed allocation would end the process without a report.
 #[must_use]
 pub fn address_space(workers: u64) -> Option<Problem> {
     let limit = getrlimit(Resource::As).current?;
@@ -74,8 +74,8 @@ fn size(text: &str) -> Option<u64> {
     (bytes.is_finite() && bytes >= (1u64 << 20) as f64).then_some(bytes as u64)
 }
 
-/// Returns a quarter of the memory of the machine or container, or of the address space. 1 GB if
-/// unknown.
+/// Returns a quarter of the memory of the machine or container, or of the address space. Returns 1
+/// GB if it is unknown.
 fn quarter() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()

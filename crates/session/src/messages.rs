@@ -1,8 +1,8 @@
-//! Destination of a run's messages, supplied by the caller.
+//! Destination of a run's messages. The caller supplies it.
 
 use std::{fmt::Display, sync::Arc};
 
-/// Receives messages from several threads.
+/// Receives the messages of a run, from several threads.
 pub trait MessageSink: Send + Sync {
     /// Prints an informational message.
     fn say(&self, line: &dyn Display);
@@ -12,7 +12,7 @@ pub trait MessageSink: Send + Sync {
     fn error(&self, line: &dyn Display);
     /// Prints text from the test to standard output, unchanged.
     fn out(&self, text: &str);
-    /// Prints machine-readable output, which is the only text on standard output.
+    /// Prints machine-readable output. Standard output then contains no other text.
     fn document(&self, text: &str);
     /// Prints the last message before the process exits. Must not block.
     fn last_words(&self, line: &dyn Display);

@@ -1,4 +1,4 @@
-//! Loads the mocks in a plan's file. Latencies may come from recorded runs.
+//! Loads the mocks in a plan file. Latencies may come from recorded runs.
 
 use std::{
     cell::RefCell,
@@ -21,7 +21,7 @@ const LEAST: u64 = 100;
 /// Maximum number of labels to list if the requested label does not exist.
 const MOST_NAMED: usize = 8;
 
-/// Mocks, with notes for the user.
+/// Mocks to serve, with notes for the user.
 #[derive(Debug)]
 pub struct Served {
     /// The mocks.
@@ -30,20 +30,20 @@ pub struct Served {
     pub notes: Vec<String>,
 }
 
-/// Returns the names of the mocks in a plan's file, without reading recorded runs.
+/// Returns the names of the mocks in a plan file, without reading recorded runs.
 ///
 /// # Errors
 ///
-/// Returns an error with a line for each problem.
+/// Fails with a line for each problem.
 pub fn names(file: &Path) -> Result<Vec<String>, Vec<String>> {
     mocks::names(&read(file)).map_err(lines)
 }
 
-/// Loads the mocks in a plan's file. Reads recorded latencies from `runs`, a folder of records.
+/// Loads the mocks in a plan file. Reads recorded latencies from `runs`, a folder of records.
 ///
 /// # Errors
 ///
-/// Returns an error with a line for each problem.
+/// Fails with a line for each problem.
 pub fn load(file: &Path, runs: Option<&Path>) -> Result<Served, Vec<String>> {
     let runs = run::folder(runs.map(Path::to_owned));
     let notes = RefCell::new(Vec::new());

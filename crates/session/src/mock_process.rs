@@ -1,7 +1,7 @@
 //! Runs the mocks of a plan as a child process, for one or several runs.
 //!
-//! This keeps the CPU time of the mocks separate from the generator's. The child ends when its
-//! standard input closes, even if the run is killed.
+//! This separates the CPU time of the mocks from that of the load generator. The child ends when
+//! its standard input closes, even if the run is killed.
 
 use plan::mocks::MockAddress;
 use std::{
@@ -18,10 +18,10 @@ use crate::{
     lab_process::NotStarted,
 };
 
-/// Environment variable with mocks that outlive the run, as space-separated NAME=URL.
+/// Environment variable with mocks that outlive the run, as space-separated NAME=URL pairs.
 pub const ENVIRONMENT: &str = "LOADLINE_MOCKS";
 
-/// Mocks in a child process, which ends when this value is dropped.
+/// Mocks in a child process. Dropping this value ends the process.
 #[derive(Debug)]
 pub struct MockProcess {
     child: Child,
@@ -54,7 +54,7 @@ impl MockProcess {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if the mocks do not start.
+    /// Fails with a one-line error if the mocks do not start.
     pub fn start(
         plan: &Path,
         runs: Option<&Path>,
@@ -109,7 +109,7 @@ impl MockProcess {
         &self.addresses
     }
 
-    /// Returns how the process ended. `None` while it runs.
+    /// Returns how the process ended. `None` while it is running.
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(format!("the mock process of the plan exited: {status}"))
@@ -133,7 +133,7 @@ impl Drop for MockProcess {
     }
 }
 
-/// Adds the mocks as downstream services to a lab's target, unless the target sets them itself.
+/// Adds the mocks as downstream services to an embedded target, unless the target sets them itself.
 #[must_use]
 pub fn redirect(target: &str, addresses: &[MockAddress]) -> String {
     let mut target = target.to_owned();
@@ -147,11 +147,11 @@ pub fn redirect(target: &str, addresses: &[MockAddress]) -> String {
     target
 }
 
-/// Notifies all mocks that the load starts now, so that they reset their timelines and figures.
+/// Tells all mocks that the load starts now, so that they reset their timelines and figures.
 ///
 /// # Errors
 ///
-/// Returns a one-line error if a mock does not respond.
+/// Fails with a one-line error if a mock does not respond.
 pub fn begin(addresses: &[MockAddress]) -> Result<(), String> {
     addresses
         .iter()
@@ -162,7 +162,7 @@ pub fn begin(addresses: &[MockAddress]) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// Returns a one-line error if a mock does not respond.
+/// Fails with a one-line error if a mock does not respond.
 pub fn fetch_stats(addresses: &[MockAddress]) -> Result<Vec<Value>, String> {
     addresses
         .iter()

@@ -9,7 +9,7 @@ const TAGS: &str = "LOADLINE_TAGS";
 ///
 /// # Errors
 ///
-/// Returns an error that describes the first invalid tag.
+/// Fails with a description of the first invalid tag.
 pub fn apply_env_names(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Problem>> {
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let name = flag.map(str::to_owned).or_else(|| variable(NAME));
@@ -25,7 +25,7 @@ pub fn apply_env_names(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Pr
 ///
 /// # Errors
 ///
-/// Returns an error that describes the first invalid tag.
+/// Fails with a description of the first invalid tag.
 pub fn tag<'a>(plan: &mut Plan, tags: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
     for tag in tags {
         if !is_tag(tag) {

@@ -1,5 +1,5 @@
-//! Callbacks of a front end, which observes the run, prints it in its tool's format and decides the
-//! exit code.
+//! Callbacks of a front end. The front end observes the run, prints it in its tool's format and
+//! determines the exit code.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use worker::{OutputLine, stop::Cause};
 
 use crate::{FinishedRun, StartError, exit};
 
-/// Observes a run.
+/// Observes a run while it is in progress.
 pub trait Observer: Send {
     /// Called when the run is about to start.
     fn started(&mut self, run: &Run);
@@ -21,7 +21,7 @@ pub trait Observer: Send {
     fn line(&mut self, line: &OutputLine);
 }
 
-/// A front end during a run. The methods are called in the order given here.
+/// The callbacks of a front end during a run, in the order in which they are called.
 pub trait RunObserver {
     /// Returns the observer for the run.
     fn observer(&mut self) -> &mut dyn Observer;
@@ -29,7 +29,7 @@ pub trait RunObserver {
     fn not_run(&mut self, reason: &StartError) -> u8;
     /// Called when the load has ended and is recorded, before results are computed.
     fn ended(&mut self, _ended: &FinishedRun) {}
-    /// Returns how the thresholds of the script ended, which become criteria of the report.
+    /// Returns the results of the script's thresholds, which become criteria of the report.
     fn thresholds(&mut self) -> Vec<ScriptThreshold> {
         Vec::new()
     }
@@ -37,7 +37,7 @@ pub trait RunObserver {
     fn page(&self, run: &Run) -> Page;
     /// Called when all results are computed.
     fn computed(&mut self, _page: &Page) {}
-    /// Called when derived files are written, with the path of the report if there is one.
+    /// Called when the derived files are written, with the path of the report if there is one.
     fn files_written(&mut self, _report: Option<&Path>) {}
     /// Called when all files are written. Prints the last lines and returns the exit code.
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8;
@@ -47,7 +47,7 @@ pub trait RunObserver {
     }
 }
 
-/// Result of a run, which determines its exit code.
+/// The result of a run, which determines its exit code.
 #[derive(Debug)]
 pub struct RunOutcome<'a> {
     /// Record of the run.
@@ -58,7 +58,7 @@ pub struct RunOutcome<'a> {
     pub cause: Option<&'a Cause>,
     /// Signal that ended the run, if any. The stop button counts as Ctrl-C.
     pub signal: Option<u8>,
-    /// Error that kept the engine from completing the run, if any.
+    /// Error that prevented the engine from completing the run, if any.
     pub error: Option<&'a RunError>,
     /// Whether all requested files were written.
     pub files_written: bool,

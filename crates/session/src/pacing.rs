@@ -1,17 +1,17 @@
-//! `--pacing-slack`, and the environment variable for front ends that have only the flags of the
-//! original tool.
+//! The flag `--pacing-slack`, and the environment variable for front ends that have only the flags
+//! of the original tool.
 
 use plan::units::{self, MILLISECOND};
 
 const ENVIRONMENT: &str = "LOADLINE_PACING_SLACK";
-/// Maximum slack, because lateness of a millisecond or more makes a measurement INVALID.
+/// Maximum slack. A lateness of a millisecond or more makes a measurement INVALID.
 const MOST_NS: u64 = MILLISECOND;
 
 /// Parses the value of `--pacing-slack`, in nanoseconds.
 ///
 /// # Errors
 ///
-/// Returns a one-line error that names the flag if the value is invalid.
+/// Fails with a one-line error that names the flag if the value is invalid.
 pub fn from_flag(text: Option<&str>) -> Result<Option<u64>, String> {
     text.map(|text| parse(text).map_err(|reason| format!("--pacing-slack '{text}': {reason}")))
         .transpose()

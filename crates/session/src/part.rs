@@ -1,4 +1,4 @@
-//! Settings of one of several processes of a run: record folder, share, start.
+//! Settings for one of several processes of a run: record folder, share and start.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use worker::clock::Zero;
 
 use crate::salt::random_salt;
 
-/// Order to run one of several parts. It may contain secrets from `setup`, so it must be passed
+/// An order to run one of several parts. It may contain secrets from `setup`, so it must be passed
 /// through a pipe and never in a file.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RunPartOrder {
@@ -23,7 +23,7 @@ pub struct RunPartOrder {
     /// Name of the process, if a conductor assigned one.
     #[serde(default)]
     pub name: Option<String>,
-    /// Whether the process joined late, so that it owns no arrivals.
+    /// Whether the process joined late, so that it has no arrivals.
     #[serde(default)]
     pub late: bool,
     /// Whether a conductor collects the whole run and evaluates stop rules.
@@ -35,8 +35,8 @@ pub struct RunPartOrder {
     pub alone: bool,
     /// Seed for all random numbers.
     pub seed: u64,
-    /// Start of the run, which is the zero of all times. For another machine, the sender sets that
-    /// machine's clock and the clock's uncertainty.
+    /// Start of the run, which is the zero of all times. For another machine, the sender converts
+    /// it to that machine's clock and sets the uncertainty.
     pub start: RunStart,
     /// Salt that all processes use for redaction, so that a secret has the same mark in all
     /// records.
@@ -46,7 +46,7 @@ pub struct RunPartOrder {
 
 impl RunPartOrder {
     /// Creates a part that no other process assigned. Processes with the same test, seed, number of
-    /// parts and start belong to one run.
+    /// parts and start belong to the same run.
     #[must_use]
     pub fn alone(share: Share, seed: u64, start: RunStart) -> RunPartOrder {
         let run = format!("{seed} {} {}", start.wall_ns, share.of);

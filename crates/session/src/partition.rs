@@ -1,5 +1,5 @@
 //! A run of several processes. One process divides the run, creates the record and finishes it.
-//! Each of the other processes runs a [`RunPartOrder`] and writes its record in the run's folder.
+//! Each of the other processes runs a [`RunPartOrder`] and writes its record to the run's folder.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ use crate::{
     window::RecentIntervals,
 };
 
-/// A run that is ready to be divided.
+/// A run that is ready to be divided among processes.
 pub struct PartitionedRun {
     ready: Ready,
     processes: u64,
@@ -62,7 +62,7 @@ pub struct Coordinator {
     processes: u64,
     sampling: Sampling,
     stop: StopHandle,
-    /// Ports of the live view, until the run is conducted.
+    /// Ports of the live view, until the run starts.
     ports: Bound,
     exporters: Vec<OpenExporter>,
     live: Option<Live>,
@@ -74,7 +74,7 @@ impl PartitionedRun {
     ///
     /// # Errors
     ///
-    /// Returns an error if there will be no run.
+    /// Fails if the run cannot take place.
     pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), StartError> {
         if self.ready.job.plan.setup.is_some() {
             self.ready.job.plan.setup_vars = setup_teardown::before(&self.ready, observer)?;
@@ -88,7 +88,7 @@ impl PartitionedRun {
         self.ready.plan()
     }
 
-    /// Returns the digest of the plan, which all parts must share.
+    /// Returns the digest of the plan. All parts must have the same digest.
     #[must_use]
     pub fn plan_digest(&self) -> Option<String> {
         self.ready.plan_digest()
@@ -100,7 +100,7 @@ impl PartitionedRun {
         self.ready.job.options.seed
     }
 
-    /// Returns the parts, without their start or record folder.
+    /// Returns the parts, without their start and record folder.
     pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
         let part = self.part(RunStart::at(0, 0));
         (0..self.processes).map(move |index| part.new_part(index, self.processes))
@@ -126,8 +126,8 @@ impl PartitionedRun {
     ///
     /// # Errors
     ///
-    /// Returns an error if there will be no run, for example without a folder, because parts could
-    /// not be merged.
+    /// Fails if the run cannot take place, for example without a folder, because parts could not be
+    /// merged.
     pub fn begin(mut self, lead_ns: u64) -> Result<Coordinator, StartError> {
         self.before(None)?;
         self.begin_at(Zero::in_ns(lead_ns))
@@ -137,7 +137,7 @@ impl PartitionedRun {
     ///
     /// # Errors
     ///
-    /// Returns an error in the same cases as [`PartitionedRun::begin`].
+    /// Fails in the same cases as [`PartitionedRun::begin`].
     pub fn begin_at(self, zero: Zero) -> Result<Coordinator, StartError> {
         let mut part = self.part(RunStart::at(zero.wall_ns, zero.monotonic_ns));
         let (job, sink) = (self.ready.job, self.ready.sink);
@@ -183,7 +183,7 @@ pub struct Conducting<'a> {
 }
 
 impl Conducting<'_> {
-    /// Adds an interval that is merged from all processes, with the ages of in-flight requests at
+    /// Adds an interval that was merged from all processes, with the ages of in-flight requests at
     /// its end.
     pub fn interval(&mut self, decoded: DecodedChunk, in_flight_ages: &Ages) {
         self.recording.interval_of_parts(decoded, in_flight_ages);
@@ -201,7 +201,7 @@ impl Conducting<'_> {
         heed(error, &recording.writer, &recording.stop, &recording.sink);
     }
 
-    /// Records server metrics. Should be called about once a second.
+    /// Records server metrics. Should be called about once per second.
     pub fn look(&mut self) {
         self.recording.look();
     }
@@ -284,7 +284,7 @@ impl Coordinator {
         (0..self.processes).map(|index| self.part.new_part(index, self.processes))
     }
 
-    /// Records a remark that every report shows.
+    /// Records a note that every report shows.
     pub fn remark(&mut self, kind: EventKind, text: &str) {
         let zero_ns = self.part.start.monotonic_ns;
         let at_ns = worker::clock::monotonic_ns().saturating_sub(zero_ns);
@@ -304,14 +304,14 @@ impl Coordinator {
         &self.part.run
     }
 
-    /// Returns the stop handle for signals of this process. The caller must forward a stop to the
+    /// Returns the stop handle for signals to this process. The caller must forward a stop to the
     /// processes.
     #[must_use]
     pub fn stop(&self) -> &StopHandle {
         &self.stop
     }
 
-    /// Records server metrics. Should be called about once a second.
+    /// Records server metrics. Should be called about once per second.
     pub fn look(&mut self) {
         let looks = self.sampling.take();
         self.write(&looks);
@@ -333,7 +333,7 @@ impl Coordinator {
     ///
     /// # Errors
     ///
-    /// Returns an error if a folder does not contain a part of this run.
+    /// Fails if a folder does not contain a part of this run.
     pub fn ended(self) -> Result<FinishedRun, RecordError> {
         self.finish_with_error(None)
     }
@@ -342,7 +342,7 @@ impl Coordinator {
     ///
     /// # Errors
     ///
-    /// Returns an error in the same cases as [`Coordinator::ended`].
+    /// Fails in the same cases as [`Coordinator::ended`].
     pub fn finish_with_error(
         mut self,
         trouble: Option<String>,
@@ -381,7 +381,7 @@ impl Coordinator {
         let unrecorded = self.writer.failure().map(ToOwned::to_owned);
         let (_, failed) = self.writer.finish(state, end);
         let unrecorded = unrecorded.or_else(|| failed.map(|failed| failed.to_string()));
-        // A run that ended early because of Loadline's own failure has not passed.
+        // A run that ended early because Loadline itself failed has not passed.
         let fault = cause.filter(|cause| matches!(cause, worker::stop::Cause::Fault(_)));
         let fault = fault.map(|cause| format!("the run ended early by {cause}"));
         let trouble = unrecorded.or(trouble).or(fault);

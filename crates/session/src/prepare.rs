@@ -1,5 +1,5 @@
-//! Validates a run before any traffic: plan, hosts, memory, descriptors, ports, and criteria that
-//! can never be evaluated.
+//! Validates a run before it sends any traffic: plan, hosts, memory, descriptors, ports, and
+//! criteria that can never be evaluated.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -22,16 +22,15 @@ use crate::{
     server_sources,
 };
 
-/// Description of a run to be prepared.
+/// A run to prepare.
 pub struct Job {
     /// Name of the front end.
     pub frontend: &'static str,
     /// The plan.
     pub plan: Plan,
-    /// Engine options, except the allowed hosts, which [`Job::hosts`] sets, and the share, which
-    /// [`Job::part`] sets.
+    /// Engine options. [`Job::hosts`] sets the allowed hosts, and [`Job::part`] sets the share.
     pub options: EngineOptions,
-    /// Rule for the hosts that may be loaded.
+    /// Rule for the hosts that requests may be sent to.
     pub hosts: Hosts,
     /// Folder of records.
     pub runs: Option<PathBuf>,
@@ -50,23 +49,23 @@ pub struct Job {
     pub exports: Exports,
     /// File for the summary as JSON.
     pub json: Option<PathBuf>,
-    /// Samplers that run during the load.
+    /// Samplers to run during the load.
     pub samplers: Vec<Box<dyn Sampler>>,
     /// Part that this process runs. `None` means the whole run.
     pub part: Option<RunPartOrder>,
     /// Whether the coordinator collects the intervals of the whole run.
     pub conducts: bool,
-    /// Copies the record of a part to another place.
+    /// Destination for a copy of a part's record, if any.
     pub copier: Option<Box<dyn Copier>>,
 }
 
-/// Whether a run needs a record.
+/// Whether a run writes a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordPolicy {
     /// The run does not start if its folder is not writable.
     Required,
-    /// The run continues without a record if its folder is not writable, as the original tools
-    /// need none.
+    /// The run continues without a record if its folder is not writable, because the original tool
+    /// needs no record.
     IfWritable,
     /// The run is not recorded.
     Never,
@@ -116,12 +115,12 @@ impl Job {
     }
 }
 
-/// Error of a run that was refused before its start.
+/// The error for a run that was refused before its start.
 #[derive(Debug)]
 pub struct RunRefused {
     /// A line for each problem.
     pub problems: Vec<Problem>,
-    /// Whether the input is invalid. False for a limit of the machine.
+    /// Whether the input is invalid. `false` means that a limit of the machine prevents the run.
     pub bad_input: bool,
 }
 
@@ -165,8 +164,8 @@ pub fn prepare(job: Job, sink: &SharedMessageSink) -> Result<Ready, RunRefused> 
     prepare_as(job, None, sink)
 }
 
-/// Like `prepare`, but for a run that other processes execute. Checks the smallest and the largest
-/// share.
+/// Validates a run that other processes execute. Checks the smallest and the largest share. See
+/// [`prepare`].
 pub(crate) fn prepare_as(
     mut job: Job,
     processes: Option<u64>,
@@ -281,7 +280,7 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
     if job.part.as_ref().is_some_and(|part| part.alone) {
         manifest.criteria.clear();
     }
-    // The source of the labels reports those that appear later.
+    // The source of the labels reports labels that appear later.
     manifest.notes.extend(prepared.labels().remark());
     if !job.plan.http.verify_tls && !job.never_checks {
         let note = "certificates were not verified (-k), so responses may be from another server";
@@ -323,7 +322,7 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
     judged.chain(set_aside).chain(too_short).collect()
 }
 
-/// Returns why no request can count for a goodput.
+/// Returns why no request can count for a goodput metric.
 fn without_goodput(plan: &Plan, criterion: &Criterion) -> Option<String> {
     let is_counted = matches!(plan.work, Work::Scenarios(_));
     let is_goodput = matches!(criterion.metric, Metric::Goodput(_));
@@ -365,7 +364,7 @@ impl Ready {
         &self.job.plan
     }
 
-    /// Returns the digest of the plan, which all parts of a run must share.
+    /// Returns the digest of the plan. All parts of a run must have the same digest.
     #[must_use]
     pub fn plan_digest(&self) -> Option<String> {
         let redactor = record::redact::Redactor::new(
@@ -376,7 +375,7 @@ impl Ready {
         record::plan_digest(&self.job.plan, &redactor)
     }
 
-    /// Sets the start of a part that was not known when the part was prepared.
+    /// Sets the start of a part, if it was unknown when the part was prepared.
     pub fn starts(&mut self, start: RunStart) {
         if let Some(part) = &mut self.job.part {
             part.start = start;
@@ -390,8 +389,8 @@ impl Ready {
     }
 }
 
-/// Returns the number of connections that a user may have at a time: one for requests, each
-/// WebSocket connection, and those of a Socket.IO session, which polls on two.
+/// Returns the maximum number of connections that a user has at a time: one for requests, one for
+/// each WebSocket connection, and those of a Socket.IO session, which polls on two.
 fn connections_of_user<'s>(scenarios: impl IntoIterator<Item = &'s plan::Scenario>) -> u64 {
     let of_scenario = |scenario: &plan::Scenario| {
         let requests = scenario.requests();
@@ -411,13 +410,13 @@ fn connections_of_user<'s>(scenarios: impl IntoIterator<Item = &'s plan::Scenari
     of_scenarios.max().unwrap_or(1).max(1)
 }
 
-/// Returns an error if there are too few file descriptors for the plan.
+/// Fails if there are too few file descriptors for the plan.
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
         (_, plan::Load::Closed { users, .. }) => {
             u64::from(*users) * connections_of_user(plan.scenarios())
         }
-        // Front ends with workloads of their own open connections by their own rules.
+        // Front ends with their own workloads open connections by their own rules.
         (plan::PoolPolicy::PerUser, plan::Load::Several { workloads })
             if matches!(plan.work, plan::Work::Scenarios(_)) =>
         {
@@ -447,11 +446,11 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     )
 }
 
-/// Checks that there are enough descriptors for this number of connections.
+/// Checks that there are enough file descriptors for this number of connections.
 ///
 /// # Errors
 ///
-/// Returns an error with the required number and how to raise the limit if there are too few.
+/// If there are too few, fails with the required number and advice on how to raise the limit.
 pub fn descriptors_for(connections: u64) -> Result<(), Problem> {
     let Some(has) = worker::raise_descriptors() else {
         return Ok(());

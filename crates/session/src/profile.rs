@@ -1,4 +1,4 @@
-//! The load profile of a plan, with the sizes of requests and the limits of this machine. Sends no
+//! The load profile of a plan, with request sizes and the limits of this machine. Sends no
 //! requests.
 
 use plan::{
@@ -11,15 +11,15 @@ use serde::Serialize;
 
 use crate::{lab_process, memory, prepare};
 
-/// Time for which the kernel keeps the port of a connection that this machine has closed.
+/// Time for which the kernel reserves the port of a connection that this machine has closed.
 const KEPT_NS: u64 = 60 * SECOND;
 
-/// Result of checking one resource of this machine.
+/// The result of checking one resource of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MachineCheck {
     /// Resource: `cores`, `descriptors`, `ports` or `memory`.
     pub about: &'static str,
-    /// Whether the resource is sufficient. `None` if that is unknown.
+    /// Whether the resource is sufficient. `None` if this is unknown.
     pub enough: Option<bool>,
     /// Description of what is needed and what is available.
     pub text: String,
@@ -78,7 +78,7 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<MachineCheck> {
     let clients: f64 = clients.sum();
     let listeners = profile.listeners.as_ref();
     let listeners = listeners.map(|listeners| f64::from(listeners.clients));
-    // Listeners stay connected, however many users are running.
+    // Listeners stay connected, regardless of the number of running users.
     let connections = match (connections, listeners) {
         (None, listeners) => listeners,
         (Some(users), listeners) => Some(users + clients + listeners.unwrap_or(0.0)),

@@ -17,12 +17,12 @@ const NO_PACKAGE: i32 = 7;
 ///
 /// # Errors
 ///
-/// Returns a one-line error if there is none.
+/// Fails with a one-line error if there is none.
 pub fn with_package(how: &str) -> Result<PathBuf, String> {
     let python = interpreter(how)?;
     let asked = Command::new(&python)
-        // Works like `-P`, which Python before 3.11 rejects. A folder named `loadline` must not be
-        // mistaken for the package.
+        // Has the effect of `-P`, which Python before 3.11 rejects. A folder named `loadline` must
+        // not be mistaken for the package.
         .env("PYTHONSAFEPATH", "1")
         .args(["-c", QUESTION])
         .stdin(Stdio::null())

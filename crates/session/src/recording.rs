@@ -1,4 +1,4 @@
-//! Handles intervals and lines during a run. Writes them to the record first, then passes them to
+//! Handles intervals and lines during a run: writes them to the record first, then passes them to
 //! observers.
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::{
     window::RecentIntervals,
 };
 
-/// What a recording needs before its run starts.
+/// Inputs that a recording needs before its run starts.
 pub(crate) struct RecordingInputs<'a> {
     pub writer: Writer,
     pub observer: &'a mut dyn Observer,
@@ -47,13 +47,13 @@ pub(crate) struct RecordingInputs<'a> {
     pub sink: SharedMessageSink,
 }
 
-/// A run in progress, of this process or of several.
+/// A run in progress, in this process or in several.
 pub(crate) struct Recording<'a> {
     pub writer: Writer,
     pub sampling: Sampling,
     pub live: Live,
     pub stop: StopHandle,
-    /// Passes messages to the live view's log too.
+    /// Sink that also writes messages to the live view's log.
     pub sink: SharedMessageSink,
     observer: &'a mut dyn Observer,
     exporters: Exporters,
@@ -67,7 +67,7 @@ pub(crate) struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Serves the live view and starts the exporters, just before the load.
+    /// Starts to serve the live view, and starts the exporters, just before the load.
     pub fn start(inputs: RecordingInputs<'a>, zero: Zero) -> Recording<'a> {
         let (run, own_sink) = (inputs.writer.run(), &inputs.sink);
         let live = inputs
@@ -210,7 +210,7 @@ fn cause(fired: &FiredRule) -> Cause {
     }
 }
 
-/// Ends the run if the record cannot be written. If a copy is kept elsewhere, only warns.
+/// Ends the run if the record cannot be written. If a copy is stored elsewhere, only warns.
 /// [`Writer::failure`] is then reported at the end of the run.
 pub(crate) fn heed(
     error: Option<RecordError>,

@@ -10,14 +10,14 @@ use plan::{
 pub const STOP: &str = "LOADLINE_STOP";
 /// Environment variable with criteria, separated by semicolons or line breaks.
 pub const CHECK: &str = "LOADLINE_CHECK";
-/// Environment variable that keeps excerpts of responses out of the record if it is `off`.
+/// Environment variable that omits excerpts of responses from the record if its value is `off`.
 const EXCERPTS: &str = "LOADLINE_EXCERPTS";
 
 /// Parses the stop rules in the environment.
 ///
 /// # Errors
 ///
-/// Returns an error with a line for each invalid rule.
+/// Fails with a line for each invalid rule.
 pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
     read(&variable(STOP), |rule| {
         parse_stop(rule).map_err(|error| error.describe(STOP, rule))
@@ -28,7 +28,7 @@ pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
 ///
 /// # Errors
 ///
-/// Returns an error with a line for each invalid criterion.
+/// Fails with a line for each invalid criterion.
 pub fn criteria(text: &str) -> Result<Vec<Criterion>, Vec<Problem>> {
     read(text, |text| {
         parse_criterion(text).map_err(|error| error.describe(CHECK, text))

@@ -42,16 +42,16 @@ impl Ready {
     ///
     /// # Errors
     ///
-    /// Returns an error if there was no load.
+    /// Fails if there was no load.
     pub fn run(self, observer: &mut dyn Observer) -> Result<FinishedRun, StartError> {
         self.run_with(observer, &RecentIntervals::default())
     }
 
-    /// Like [`Ready::run`], but with access to the newest intervals.
+    /// Runs the test like [`Ready::run`], with access to the newest intervals.
     ///
     /// # Errors
     ///
-    /// Returns an error in the same cases as [`Ready::run`].
+    /// Fails in the same cases as [`Ready::run`].
     pub fn run_with(
         mut self,
         observer: &mut dyn Observer,
@@ -167,7 +167,7 @@ fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
     }
 }
 
-/// Creates the writer that the policy asks for.
+/// Creates the writer that the policy requires.
 fn writer(
     policy: RecordPolicy,
     create: impl FnOnce() -> Result<Writer, RecordError>,
@@ -188,7 +188,7 @@ fn writer(
 }
 
 pub(crate) fn place(runs: Option<PathBuf>, seed: u64, zero: Zero) -> RunLocation {
-    // Mix in the clock, to distinguish runs with equal seeds.
+    // Include the clock, to distinguish runs with equal seeds.
     RunLocation::new(Some(folder(runs)), (seed ^ zero.wall_ns >> 10) as u16)
 }
 

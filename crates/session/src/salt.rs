@@ -2,7 +2,7 @@
 
 use record::redact::{Redactor, Salt};
 
-/// Creates a redactor without a plan, which finds secrets only by their names.
+/// Creates a redactor without a plan. It finds secrets only by their names.
 #[must_use]
 pub fn redactor(names: &[String]) -> Redactor {
     Redactor::of_names(names, Salt::new(random_salt()))

@@ -1,4 +1,4 @@
-//! Finds criteria that the planned number of samples cannot decide, before the run.
+//! Finds criteria, before the run, that the planned number of samples cannot decide.
 
 use measure::confidence;
 use plan::{
@@ -10,7 +10,7 @@ use plan::{
 use record::units;
 
 /// Returns a note for each criterion on a percentile that cannot pass for lack of samples, with the
-/// number needed. Empty if the number of samples is unknown before the run.
+/// required number. Returns nothing if the number of samples is unknown before the run.
 #[must_use]
 pub fn notes(plan: &Plan, profile: &Profile) -> Vec<String> {
     let notes = plan.criteria.iter().filter_map(|criterion| {
@@ -49,13 +49,13 @@ fn note(criterion: &Criterion, planned: &PlannedSamples, needed: u64) -> String 
     format!("{text}: {what} for {length} at this rate, or send more requests")
 }
 
-/// Returns the samples that the plan sends. `None` if their number is unknown.
+/// Returns the number of samples that the plan produces. `None` if it is unknown.
 fn planned(profile: &Profile, criterion: &Criterion, span: SpanFilter) -> Option<PlannedSamples> {
     if criterion.steady || !profile.is_known {
         return None;
     }
     if !profile.workloads.is_empty() {
-        // Only the arrivals of all workloads together are known, not what each of them requests.
+        // Only the total arrivals of all workloads are known, and not what each of them requests.
         return None;
     }
     let phase = |name: &String| profile.phases.iter().find(|phase| phase.name == *name);
@@ -68,7 +68,7 @@ fn planned(profile: &Profile, criterion: &Criterion, span: SpanFilter) -> Option
         None => (profile.arrivals? as f64, profile.requests?, profile.end_ns),
     };
     let samples = match (span, &criterion.of) {
-        // How many requests stream, and how many events they receive, is unknown.
+        // The number of streamed responses and of their events is unknown.
         (span, _) if span.is_of_streams() => return None,
         (SpanFilter::Transaction, _) => return None,
         (SpanFilter::Iteration, None) => arrivals,
@@ -91,7 +91,7 @@ fn planned(profile: &Profile, criterion: &Criterion, span: SpanFilter) -> Option
     Some(PlannedSamples { samples, length_ns })
 }
 
-/// Returns the share of all rows that a pattern fits. `None` if it fits none.
+/// Returns the share of all rows that match a pattern. `None` if none matches.
 fn share<'a>(rows: impl Iterator<Item = (&'a str, f64)>, of: &str) -> Option<f64> {
     let mut fitting = rows.filter(|(name, _)| fits(of, name)).peekable();
     fitting.peek()?;

@@ -7,7 +7,7 @@ use crate::lab_process;
 /// Environment variable with sources as `NAME=PLACE`, separated by semicolons or line breaks.
 const ENVIRONMENT: &str = "LOADLINE_SERVER";
 
-/// Adds the sources in the environment to the plan and marks their passwords as secret.
+/// Adds the sources in the environment to the plan, and marks their passwords as secret.
 pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     let text = std::env::var(ENVIRONMENT).unwrap_or_default();
     let mut problems = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
             Err(reason) => problems.push(Problem::anywhere(format!("{ENVIRONMENT}: {reason}"))),
         }
     }
-    // The parent process runs the lab and has passed on its listeners.
+    // The parent process runs the embedded target and has passed on its listeners.
     if let Some(listeners) = lab_process::lent()
         && let Err(unresolved) = lab_process::resolve(plan, &listeners)
     {

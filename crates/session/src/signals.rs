@@ -14,8 +14,8 @@ const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
 /// Number of signals that are handled before the process exits immediately.
 const POLITE: u64 = 2;
-/// Signal number of SIGXFSZ, which ends a process at a file size limit (`ulimit -f`) unless it is
-/// caught.
+/// Signal number of SIGXFSZ. It ends a process that reaches a file size limit (`ulimit -f`), unless
+/// the signal is caught.
 const FILE_SIZE: i32 = 25;
 
 static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
@@ -58,7 +58,7 @@ fn listeners() -> MutexGuard<'static, Listeners> {
 ///
 /// # Errors
 ///
-/// Returns an error if the handlers cannot be installed.
+/// Fails if the handlers cannot be installed.
 pub fn hear(
     stop: &StopHandle,
     last_words: String,
@@ -111,7 +111,7 @@ fn catch() -> std::io::Result<()> {
         .into_iter()
         .map(listen)
         .collect::<std::io::Result<Vec<(u8, Signal)>>>()?;
-    // Once the signal is caught, a write beyond the limit returns an error, as on a full disk. The
+    // If the signal is caught, a write beyond the limit returns an error, as on a full disk. The
     // handler stays installed after this drop.
     drop(signal(SignalKind::from_raw(FILE_SIZE))?);
     drop(guard);
@@ -134,8 +134,8 @@ fn catch() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether the parent process ignores this signal, as `nohup` does. The signal must then stay
-/// ignored.
+/// Returns whether the parent process ignores this signal, as `nohup` does. The signal must then
+/// stay ignored.
 fn is_ignored(number: u8) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return false;

@@ -76,7 +76,7 @@ impl RecentIntervals {
     }
 }
 
-/// Figures of the requests in a window.
+/// The figures of the requests in a window.
 #[derive(Debug, Clone)]
 pub struct Trailing {
     /// Period of the window, in nanoseconds from the start of the run.
@@ -90,12 +90,12 @@ pub struct Trailing {
 pub enum Percentile {
     /// The percentile in nanoseconds.
     Ns(u64),
-    /// The rank is among unanswered requests, whose times count as infinite.
+    /// The rank falls on an unanswered request, whose time counts as infinite.
     Unanswered,
 }
 
 impl Trailing {
-    /// Returns the number of finished requests, with any outcome.
+    /// Returns the number of finished requests, with any result.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.slot.counters.ended()
@@ -108,7 +108,7 @@ impl Trailing {
         self.in_flight_ages.above(ns)
     }
 
-    /// Returns a percentile of a type of time, with `q` between 0 and 1. `None` if no request
+    /// Returns a percentile of a time kind, with `q` between 0 and 1. `None` if no request
     /// finished. It is unreliable for few samples, see [`Trailing::ended`].
     #[must_use]
     pub fn percentile(&self, kind: TimeKind, q: f64) -> Option<Percentile> {

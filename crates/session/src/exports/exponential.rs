@@ -1,23 +1,25 @@
-//! Exponential histograms, as OpenTelemetry defines them, made from the cells of our histograms.
-//! Each bucket is 2.2 % wide. A cell, 0.1 % wide, goes whole into the bucket of its middle.
+//! Exponential histograms as defined by OpenTelemetry, created from the buckets of Loadline's
+//! histograms. Each exponential bucket is 2.2 % wide. A bucket of 0.1 % width goes completely into
+//! the exponential bucket that contains its middle.
 
 use std::collections::BTreeMap;
 
 use measure::{Histogram, histogram::HistogramCell};
 
-/// Buckets per factor of two, as a power of two.
+/// Base-2 logarithm of the number of buckets per factor of two.
 pub(super) const SCALE: i32 = 5;
 
-/// Times of requests. Count, sum, minimum and maximum are exact.
+/// The times of requests. Count, sum, minimum and maximum are exact.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ExponentialHistogram {
     pub count: u64,
     pub sum_ns: u128,
     pub min_ns: Option<u64>,
     pub max_ns: Option<u64>,
-    /// Number of times of less than a nanosecond.
+    /// Number of times below a nanosecond.
     pub zero: u64,
-    /// Number of times by bucket. Bucket `i` holds seconds above `2^(i/32)`, up to `2^((i+1)/32)`.
+    /// Number of times by bucket. Bucket `i` contains times in seconds above `2^(i/32)`, up to
+    /// `2^((i+1)/32)`.
     pub buckets: BTreeMap<i32, u64>,
 }
 
@@ -69,7 +71,7 @@ mod tests {
             assert!(low < seconds && seconds <= high, "{ns}: {low} {high}");
             assert!((middle_s(bucket) / seconds - 1.0).abs() < 0.012);
         }
-        // Upper bounds are inclusive: a second is 2^0.
+        // Upper bounds are inclusive, and a second is 2^0.
         assert_eq!(bucket_of(1_000_000_000), -1);
     }
 

@@ -1,5 +1,5 @@
 //! Passes each interval of a run to the requested exporters. Each exporter has a thread and a
-//! bounded queue, so an exporter that blocks or fails never slows or ends the run.
+//! bounded queue, so an exporter that blocks or fails never slows down or ends the run.
 
 use std::{
     io,
@@ -16,22 +16,23 @@ use record::Run;
 
 use crate::{bounded::Deadline, http_server::lower_priority, messages::SharedMessageSink};
 
-/// Number of intervals that wait for an exporter. Later intervals are dropped and counted.
+/// Maximum number of intervals that wait for an exporter. Further intervals are dropped and
+/// counted.
 const QUEUE: usize = 60;
 /// Maximum time for all exporters to finish after the load.
 const FINISH: Duration = Duration::from_secs(5);
 const TOO_SLOW: &str = "the receiver is too slow";
 
-/// Receives the intervals of a run while it is in progress. Its methods run on the exporter's own
-/// thread and may block.
+/// Receives the intervals of a run while the run is in progress. The methods run on the exporter's
+/// own thread and may block.
 pub(crate) trait IntervalExporter: Send {
-    /// Returns a line for the user that is printed before the load.
+    /// Returns a line to print before the load.
     fn announcement(&self) -> Option<String> {
         None
     }
 
-    /// Returns a number that is above 0 if the next interval must bring a copy of the run. `None` if
-    /// the exporter needs no copies.
+    /// Returns a counter that is above 0 if the next interval must include a copy of the run.
+    /// `None` if the exporter needs no copies.
     fn waiting(&self) -> Option<Arc<AtomicUsize>> {
         None
     }
@@ -40,24 +41,24 @@ pub(crate) trait IntervalExporter: Send {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if nothing can be exported yet.
+    /// Fails with a one-line error if nothing can be exported yet.
     fn start(&mut self, run: Run) -> Result<(), String>;
 
-    /// Receives a finished interval. Returns the number of intervals that this call delivered: an
-    /// exporter may collect several before it sends them.
+    /// Receives a finished interval. Returns the number of intervals that this call delivered,
+    /// because an exporter may collect several before sending them.
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if the collected intervals could not be delivered. They count as
+    /// Fails with a one-line error if the collected intervals could not be delivered. They count as
     /// not exported.
     fn interval(&mut self, interval: ExportedInterval) -> Result<u64, String>;
 
-    /// Delivers what is left after the last interval. Returns the number of intervals delivered.
-    /// `run` is a copy of the run if the exporter needs copies.
+    /// Delivers the remaining intervals after the last one. Returns the number of delivered
+    /// intervals. `run` is a copy of the run if the exporter needs copies.
     ///
     /// # Errors
     ///
-    /// Returns an error in the same cases as [`IntervalExporter::interval`].
+    /// Fails in the same cases as [`IntervalExporter::interval`].
     fn finish(&mut self, run: Option<Run>) -> Result<u64, String>;
 }
 
@@ -66,11 +67,11 @@ pub(crate) struct ExportedInterval {
     pub interval: Arc<Interval>,
     /// Labels added since the previous exported interval, without secrets.
     pub labels: Vec<Label>,
-    /// Copy of the run, if a client waits for one.
+    /// Copy of the run, if a client is waiting for one.
     pub run: Option<Run>,
 }
 
-/// An exporter that is ready before the run, with its name in messages.
+/// An exporter that is ready before the run, with its name for messages.
 pub(crate) struct OpenExporter {
     pub name: String,
     pub exporter: Box<dyn IntervalExporter>,
@@ -87,7 +88,7 @@ struct ExporterThread {
     known_labels: usize,
     intervals: u64,
     progress: Arc<Progress>,
-    /// Disconnected when the thread has finished.
+    /// Disconnects when the thread has finished.
     finished: Receiver<()>,
 }
 
@@ -239,7 +240,7 @@ fn export(
     let account = |delivered: Result<u64, String>| match delivered {
         Ok(intervals) => progress.delivery().delivered += intervals,
         Err(reason) => {
-            // The lock is not held while the sink prints.
+            // Do not hold the lock while the sink prints.
             let earlier = progress.delivery().problem.replace(reason.clone());
             if earlier.is_none_or(|earlier| earlier == TOO_SLOW) {
                 sink.warning(&format_args!("{name}: {reason}; the run continues"));
@@ -357,7 +358,8 @@ mod tests {
             run.labels = known.all().to_vec();
             exporters.interval(&interval(index), &run);
         }
-        // Every interval that still fits into the queue passes; then the last one brings all labels.
+        // Every interval that fits into the queue passes. The last interval then contains all
+        // labels.
         drop(open);
         while exporters.0[0].known_labels < run.labels.len() {
             exporters.interval(&interval(all), &run);

@@ -1,5 +1,5 @@
-//! Parses `--export` flags, opens the exporters that run during the load, and writes the exported
-//! files after it.
+//! Exports of a run: parses `--export` flags, opens the exporters that run during the load, and
+//! writes the exported files after it.
 
 mod exponential;
 mod exporter;
@@ -63,7 +63,7 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// Returns an error that describes the first invalid flag.
+    /// Fails with a description of the first invalid flag.
     pub fn read<'a>(
         name: &str,
         wanted: impl IntoIterator<Item = &'a str>,
@@ -81,8 +81,7 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// Returns an error in the same cases as [`Exports::read`], and for exports that need a run in
-    /// progress.
+    /// Fails in the same cases as [`Exports::read`], and for exports that need a run in progress.
     pub fn of_finished_run<'a>(
         wanted: impl IntoIterator<Item = &'a str>,
     ) -> Result<Exports, String> {
@@ -101,8 +100,8 @@ impl Exports {
         !std::mem::take(&mut self.live).is_empty()
     }
 
-    /// Checks that a run has what the exports send. `is_distributed` means that other processes
-    /// send the requests.
+    /// Checks that the run provides the data that the exports send. `is_distributed` means that
+    /// other processes send the requests.
     ///
     /// # Errors
     ///
@@ -127,7 +126,7 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error that describes the first export that is not available.
+    /// Fails with a one-line description of the first export that is not available.
     pub(crate) fn open(&self, sink: &SharedMessageSink) -> Result<Vec<OpenExporter>, String> {
         let open = |live: &LiveExport| live.open(sink);
         self.live.iter().map(open).collect()
@@ -138,7 +137,7 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// Returns an error in the same cases as [`Exports::read`].
+    /// Fails in the same cases as [`Exports::read`].
     pub fn from_environment() -> Result<Exports, String> {
         let text = std::env::var("LOADLINE_EXPORT").unwrap_or_default();
         let wanted = text
@@ -206,14 +205,14 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// Returns an error that describes the first file that cannot be written.
+    /// Fails with a description of the first file that cannot be written.
     pub fn can_be_written(&self) -> Result<(), String> {
         self.files
             .iter()
             .try_for_each(|(_, path)| can_be_written(path))
     }
 
-    /// Writes all files, even if some fail. Returns false if any file could not be written.
+    /// Writes all files, even if some fail. Returns `false` if any file could not be written.
     #[must_use]
     pub fn write(&self, run: &Run, summary: &Summary, sink: &SharedMessageSink) -> bool {
         let mut all = true;
@@ -278,7 +277,7 @@ fn endpoint(value: Option<&str>) -> Result<SocketAddr, String> {
 ///
 /// # Errors
 ///
-/// Returns a one-line error if the file cannot be written.
+/// Fails with a one-line error if the file cannot be written.
 pub fn can_be_written(path: &Path) -> Result<(), String> {
     let tried = match path.metadata() {
         Ok(known) if known.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),

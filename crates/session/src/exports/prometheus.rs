@@ -1,5 +1,5 @@
-//! Prometheus endpoint of a run (`--export prometheus`). The run is copied only while a scrape
-//! waits.
+//! Prometheus endpoint of a run (`--export prometheus`). The run is copied only while a scrape is
+//! waiting.
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -55,7 +55,7 @@ impl PrometheusEndpoint {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if the port is not available.
+    /// Fails with a one-line error if the port is not available.
     pub fn bind(address: SocketAddr, sink: &SharedMessageSink) -> Result<Self, String> {
         let listener = http_server::bind("--export prometheus", address)?;
         Ok(PrometheusEndpoint {
@@ -125,7 +125,7 @@ impl IntervalExporter for PrometheusEndpoint {
 
     fn finish(&mut self, run: Option<Run>) -> Result<u64, String> {
         if let Some(mut run) = run {
-            // The load has ended, and the record is closed next.
+            // The load has ended, and the record is about to be closed.
             run.manifest.state = RunState::Complete;
             self.publish(run, true);
         }

@@ -1,6 +1,6 @@
-//! Writes messages in the wire format of Protocol Buffers, and reads the reply of a receiver.
+//! Writes messages in the wire format of Protocol Buffers, and reads the response of a receiver.
 
-/// A message that is being written. Fields with the default value may be left out by the caller.
+/// A message under construction. The caller may omit fields with default values.
 #[derive(Debug, Default)]
 pub(super) struct Message(Vec<u8>);
 
@@ -56,7 +56,7 @@ impl Message {
         self.bytes(field, value.as_bytes());
     }
 
-    /// Writes a message in a field of this message.
+    /// Writes a nested message into a field.
     pub fn message(&mut self, field: u64, write: impl FnOnce(&mut Message)) {
         let mut inner = Message::default();
         write(&mut inner);
@@ -76,7 +76,7 @@ pub(super) enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Reads the next field. `None` at the end of the message, and if the rest is damaged.
+/// Reads the next field. `None` at the end of the message, or if the rest is damaged.
 pub(super) fn next_field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Value<'a>)> {
     let key = read_varint(rest)?;
     let value = match key & 7 {
@@ -117,7 +117,7 @@ fn read_varint(rest: &mut &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// The examples of the encoding guide of Protocol Buffers.
+    /// The examples in the encoding guide of Protocol Buffers.
     #[test]
     fn bytes_are_those_of_the_encoding_guide() {
         let mut message = Message::default();

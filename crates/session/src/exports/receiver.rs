@@ -1,29 +1,29 @@
-//! HTTP receiver of an exporter: sends requests and names the reasons of failures.
+//! HTTP receiver of an exporter: sends requests and explains failures.
 
 use std::time::Duration;
 
 use crate::blocking_http::{Base, BlockingRequest, BlockingResponse};
 
 const MEDIA_TYPE: &str = "application/x-protobuf";
-/// Largest response that is read.
+/// Maximum size of a response, in bytes.
 const RESPONSE_BYTES: usize = 1 << 20;
-/// Pauses between attempts of the last export.
+/// Pauses between the attempts of the last export.
 const LAST_PAUSES: [Duration; 3] = [
     Duration::from_millis(200),
     Duration::from_millis(600),
     Duration::from_millis(1200),
 ];
 
-/// A server that takes messages of Protocol Buffers.
+/// A server that accepts Protocol Buffers messages.
 pub(super) struct HttpReceiver {
     base: Base,
     path: String,
     headers: Vec<(String, String)>,
-    /// How to set credentials, for messages.
+    /// Advice on how to set credentials, for messages.
     credentials_advice: &'static str,
 }
 
-/// Reason why an export failed.
+/// Why an export failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ExportFailure {
     pub reason: String,
@@ -36,7 +36,7 @@ impl HttpReceiver {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if the URL is invalid.
+    /// Fails with a one-line error if the URL is invalid.
     pub fn new(
         url: &str,
         timeout: Duration,
@@ -56,12 +56,12 @@ impl HttpReceiver {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if a run could export nothing.
+    /// Fails with a one-line error if a run could not export anything.
     pub fn check(&self, empty: &[u8]) -> Result<(), String> {
         let answer = self.send(empty)?;
         match answer.status {
-            // Some receivers refuse an empty message, but only if the path is right. A receiver
-            // with a failure may recover.
+            // Some receivers refuse an empty message, but only if the path is correct. A failing
+            // receiver may recover.
             400 | 429 | 500.. => Ok(()),
             _ => self
                 .failure(&answer, 0)
@@ -73,7 +73,7 @@ impl HttpReceiver {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the receiver did not take the message.
+    /// Returns the reason if the receiver did not accept the message.
     pub fn post(&self, body: &[u8]) -> Result<Vec<u8>, ExportFailure> {
         let answer = self.send(body).map_err(|reason| ExportFailure {
             reason,
@@ -96,7 +96,7 @@ impl HttpReceiver {
         })
     }
 
-    /// Returns why a response means that the message was not taken.
+    /// Returns why a response means that the receiver did not accept the message.
     fn failure(&self, answer: &BlockingResponse, sent: usize) -> Option<ExportFailure> {
         let status = answer.status;
         let reason = match status {
@@ -121,7 +121,7 @@ impl HttpReceiver {
     }
 }
 
-/// Tries the last export again while a failure may pass.
+/// Repeats the last export while the failure may be temporary.
 pub(super) fn with_retries(
     mut export: impl FnMut() -> Result<(), ExportFailure>,
 ) -> Result<(), String> {

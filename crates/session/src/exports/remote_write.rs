@@ -28,7 +28,7 @@ const STALE: f64 = f64::from_bits(0x7ff0_0000_0000_0002);
 
 pub(super) struct RemoteWriteExporter {
     receiver: HttpReceiver,
-    /// 1 if the next interval must bring a copy of the run.
+    /// 1 if the next interval must include a copy of the run.
     is_due: Arc<AtomicUsize>,
     exported_ns: u64,
     to_ns: u64,
@@ -40,7 +40,7 @@ impl RemoteWriteExporter {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if a run could export nothing.
+    /// Fails with a one-line error if a run could not export anything.
     pub fn open(url: &str) -> Result<RemoteWriteExporter, String> {
         let wrong = |reason| format!("--export remote-write: {reason}");
         let headers = [
@@ -73,7 +73,7 @@ impl IntervalExporter for RemoteWriteExporter {
     }
 
     fn start(&mut self, run: Run) -> Result<(), String> {
-        // Without a first value, Prometheus cannot see the increase to the second one.
+        // Without a first value, Prometheus cannot see the increase to the second value.
         let request = write_request(&run, at_ms(&run, 0), None);
         self.send(request).map_err(|failure| failure.reason)
     }
@@ -101,9 +101,10 @@ impl IntervalExporter for RemoteWriteExporter {
         let Some(mut run) = run else {
             return Ok(0);
         };
-        // The load has ended, and the record is closed next.
+        // The load has ended, and the record is about to be closed.
         run.manifest.state = RunState::Complete;
-        // A series has one value per millisecond, and an export may have had this time.
+        // A series has at most one value per millisecond, and an earlier export may have used this
+        // time.
         let at_ms = at_ms(&run, self.to_ns) + 1;
         with_retries(|| self.send(write_request(&run, at_ms, None)))?;
         with_retries(|| self.send(write_request(&run, at_ms + 1, Some(STALE))))?;

@@ -1,5 +1,5 @@
-//! StatsD over UDP or a Unix socket (`--export statsd`), with tags as DogStatsD has them. Counters
-//! are the differences of each interval.
+//! StatsD over UDP or a Unix socket (`--export statsd`), with tags as in DogStatsD. Counters are
+//! the differences of each interval.
 
 use std::{
     collections::BTreeMap,
@@ -24,16 +24,17 @@ use super::{
 use crate::bounded::io_error_text;
 
 const PORT: &str = ":8125";
-/// Largest datagram that Ethernet passes in one packet.
+/// Maximum size of a datagram that fits into one Ethernet packet.
 const UDP_BYTES: usize = 1432;
 const UNIX_BYTES: usize = 8192;
 /// Maximum time to wait for a receiver on a Unix socket that does not read.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Datagrams sent before a pause, so that a large interval fits into the receiver's buffer.
+/// Number of datagrams sent before a pause, so that a large interval fits into the receiver's
+/// buffer.
 const BURST: usize = 32;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Destination of the datagrams.
+/// The destination of datagrams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StatsdDestination {
     /// Host and port.
@@ -46,7 +47,7 @@ impl StatsdDestination {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if the text is neither.
+    /// Fails with a one-line error if the text is neither.
     pub fn parse(text: Option<&str>) -> Result<StatsdDestination, String> {
         let wrong = "use statsd=udp://HOST:PORT, for example statsd=udp://127.0.0.1:8125, or statsd=unix:///PATH";
         let text = text.ok_or_else(|| format!("the receiver is missing: {wrong}"))?;
@@ -122,7 +123,8 @@ impl DatagramSocket {
         .map(drop)
     }
 
-    /// Fails if an earlier datagram was refused. On this machine that is known immediately.
+    /// Fails if an earlier datagram was refused. For a receiver on this machine, this is known
+    /// immediately.
     fn check(&self) -> io::Result<()> {
         match self {
             DatagramSocket::Udp(socket) => socket.take_error()?.map_or(Ok(()), Err),
@@ -136,20 +138,20 @@ pub(super) struct StatsdExporter {
     /// `None` after a failure, until the next interval.
     socket: Option<DatagramSocket>,
     labels: BTreeMap<LabelId, Label>,
-    /// Tags of every line.
+    /// Tags that every line contains.
     tags: String,
 }
 
 impl StatsdExporter {
-    /// Opens the socket, and checks that the receiver exists where that can be known.
+    /// Opens the socket, and checks that the receiver exists where possible.
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if the receiver does not exist.
+    /// Fails with a one-line error if the receiver does not exist.
     pub fn open(destination: &StatsdDestination) -> Result<StatsdExporter, String> {
         let wrong = |reason| format!("--export statsd: {reason}: start the receiver first");
         let socket = destination.connect().map_err(wrong)?;
-        // An empty datagram has no effect, but is refused if no receiver has this port.
+        // An empty datagram has no effect, but is refused if no receiver uses this port.
         let sent = socket.send(&[]).and_then(|()| socket.check());
         if let (Err(error), StatsdDestination::Udp(host)) = (sent, destination) {
             return Err(wrong(format!("{host}: {}", io_error_text(&error))));
@@ -216,7 +218,7 @@ impl IntervalExporter for StatsdExporter {
     }
 
     fn finish(&mut self, _: Option<Run>) -> Result<u64, String> {
-        // A gauge keeps its value until the next one, and the load has ended.
+        // A gauge keeps its value until it is set again, and the load has ended.
         let mut lines = Lines::new(&self.tags);
         lines.levels([0; 3]);
         let text = lines.text;
@@ -317,7 +319,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Writes one line per bucket. Its sample rate gives the line the weight of all its times.
+    /// Writes one line per bucket. The sample rate gives the line the weight of all times in the
+    /// bucket.
     fn times(&mut self, name: &str, tag: (&str, &str), slot: &Slot, kind: TimeKind) {
         for outcome in OutcomeClass::ALL {
             let Some(times) = slot.histogram(kind, outcome) else {
@@ -344,7 +347,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Returns the sample rate of a line that stands for `n` times. Receivers round `1 / rate` down.
+/// Returns the sample rate of a line that represents `n` times. Receivers round `1 / rate` down.
 fn sample_rate(n: u64) -> f64 {
     let rate = 1.0 / n as f64;
     match (1.0 / rate) as u64 {
@@ -353,7 +356,7 @@ fn sample_rate(n: u64) -> f64 {
     }
 }
 
-/// Replaces the characters that end a tag.
+/// Replaces the characters that would end a tag.
 fn tag_value(text: &str) -> String {
     text.replace(['|', ',', '#', '\n', '\r'], "_")
 }

@@ -1,5 +1,5 @@
 //! Server-sent events of the live view for one page: first the whole page, then changes and `now`
-//! after each interval, finally `end`. Events are never queued for a page.
+//! after each interval, and finally `end`. Events are never queued for a page.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::state::{LatestState, LiveState};
 
-/// Ratio of pause to computing time. After a page that took `t`, the next page waits this many
+/// Ratio of pause to computing time. After computing a page for `t`, the next page waits this many
 /// times `t`, which limits CPU use.
 const REST: u64 = 50;
 const INTERVAL_NS: u64 = 1_000_000_000;
@@ -33,7 +33,7 @@ struct SentState {
 
 enum StreamStage {
     Following,
-    /// The last figures have been sent. `end` with the location of the report follows.
+    /// The last figures have been sent. Next is `end` with the location of the report.
     Reported(Arc<LiveState>),
     Done,
 }

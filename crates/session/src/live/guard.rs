@@ -12,7 +12,7 @@ use axum::{
 pub struct AllowedNames {
     hosts: Vec<String>,
     port: u16,
-    /// Whether any port is accepted, because a tunnel may have changed it.
+    /// Whether to accept any port, because a tunnel may have changed it.
     any_port: bool,
 }
 
@@ -76,8 +76,8 @@ pub async fn local(State(names): State<AllowedNames>, request: Request, next: Ne
     }
 }
 
-/// Whether a request to change something comes from the live view's own page, or from a program
-/// that sends the required header.
+/// Returns whether a request to change something comes from the live view's own page, or from a
+/// program that sends the required header.
 pub fn is_meant(headers: &HeaderMap) -> bool {
     let is = |name: &str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
     is("sec-fetch-site", "same-origin")

@@ -1,4 +1,4 @@
-//! Log of the live view: output of the test, remarks and events. Keeps only the newest lines.
+//! Log of the live view: output of the test, notes and events. Keeps only the newest lines.
 
 use std::{
     collections::VecDeque,
@@ -16,7 +16,7 @@ use worker::{
 use crate::messages::{MessageSink, SharedMessageSink};
 
 const MOST_LINES: usize = 200;
-/// Maximum length of a line, because a test may print whole responses.
+/// Maximum length of a line. A test may print whole responses.
 const LONGEST: usize = 500;
 
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ struct LogLines {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogEntry {
     at_ns: u64,
-    /// Type of line: `message` (printed by the test), `remark`, `warning`, `error`, `phase` or
+    /// Type of the line: `message` (printed by the test), `remark`, `warning`, `error`, `phase` or
     /// `stop`.
     kind: &'static str,
     text: String,
@@ -79,7 +79,7 @@ impl Log {
 
     pub fn with(&self, events: &[Event]) -> NewestLines {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        // The page has a table of slow requests.
+        // The page shows slow requests in a table.
         let events = events
             .iter()
             .filter(|event| event.event != EventKind::SlowRequest);
@@ -170,7 +170,7 @@ impl MessageSink for Overheard {
         self.sink.document(text);
     }
 
-    // Does not log the line, because this function must not block.
+    // Do not log this line, because the function must not block.
     fn last_words(&self, line: &dyn Display) {
         self.sink.last_words(line);
     }

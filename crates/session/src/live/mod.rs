@@ -1,6 +1,6 @@
-//! Live view in a browser (`--ui`), served by a thread of its own. Without clients nothing is
-//! computed, and the run never waits for clients. After the run, the process takes at most a second
-//! to send the end.
+//! Live view in a browser (`--ui`), served by a separate thread. Without clients, nothing is
+//! computed, and the run never waits for clients. After the run, sending the end takes at most a
+//! second.
 
 mod csv;
 mod events;
@@ -31,12 +31,12 @@ use crate::{
     messages::SharedMessageSink,
 };
 
-/// Requested live views.
+/// The live views that the user requested.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LiveOptions {
     /// Port of the live view. 0 selects any free port.
     pub view: Option<u16>,
-    /// Address of the read-only view, if requested.
+    /// Address of the read-only view, if it was requested.
     pub share: Option<SocketAddr>,
 }
 
@@ -45,7 +45,7 @@ pub struct LiveOptions {
 ///
 /// # Errors
 ///
-/// Returns a one-line error if a value is invalid or a file cannot be written.
+/// Fails with a one-line error if a value is invalid or a file cannot be written.
 pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
     let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let exports = Exports::from_environment()?;
@@ -76,7 +76,7 @@ pub const SHARED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 
 ///
 /// # Errors
 ///
-/// Returns a one-line error if the text is not an IP address with a port.
+/// Fails with a one-line error if the text is not an IP address with a port.
 pub fn share_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         format!(
@@ -85,7 +85,7 @@ pub fn share_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// Ports that are opened before the run.
+/// The ports that are opened before the run.
 #[derive(Default)]
 pub(crate) struct Bound {
     view: Option<LiveView>,
@@ -95,7 +95,7 @@ pub(crate) struct Bound {
 struct LiveView {
     listener: TcpListener,
     address: SocketAddr,
-    /// Part of the URL. Each view has its own token.
+    /// Token in the URL. Each view has a different token.
     token: String,
 }
 
@@ -125,7 +125,7 @@ impl Bound {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if a port is not available.
+    /// Fails with a one-line error if a port is not available.
     pub fn bind(options: LiveOptions) -> Result<Bound, String> {
         let view = |port| LiveView::bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let share = |address| LiveView::bind("--ui-share", address);
@@ -140,7 +140,7 @@ impl Bound {
         self.view.as_ref().map(LiveView::address)
     }
 
-    /// Reports the addresses and starts serving. A failure only causes a warning, and the run
+    /// Prints the addresses and starts to serve. A failure only causes a warning, and the run
     /// continues.
     pub fn serve(
         self,
@@ -221,14 +221,14 @@ impl Live {
         }
     }
 
-    /// Logs a line that the test printed, without secrets.
+    /// Logs a line that the test printed. The line must not contain secrets.
     pub fn line(&self, line: &OutputLine) {
         if self.thread.is_some() {
             self.newest.log().line(line);
         }
     }
 
-    /// Wraps a message sink so that messages are also written to the live view's log.
+    /// Wraps a message sink so that its messages also go to the live view's log.
     pub fn overheard(&self, sink: &SharedMessageSink) -> SharedMessageSink {
         if self.thread.is_some() {
             self.newest.log().overhear(sink)

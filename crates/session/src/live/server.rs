@@ -23,7 +23,7 @@ use super::{
 const SEATS: usize = 16;
 const CSV_SEATS: usize = 2;
 
-/// State for the read-only routes.
+/// State of the read-only routes.
 #[derive(Clone)]
 struct WatchedRun {
     newest: Arc<LatestState>,
@@ -47,13 +47,13 @@ impl WatchedRun {
             .route(home.trim_end_matches('/'), get(redirect))
             .route(&format!("{home}events"), get(listen))
             .route(&format!("{home}run.csv"), get(so_far))
-            // Browsers request the icon, and a 404 would appear in the console.
+            // Browsers request the icon, and a 404 would appear in their console.
             .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
             .with_state(self)
     }
 }
 
-/// State for the routes that stop or change a run.
+/// State of the routes that stop or change a run.
 #[derive(Clone)]
 struct ControlledRun {
     newest: Arc<LatestState>,
@@ -77,7 +77,7 @@ pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) 
     ))
 }
 
-/// Routes that only read. On other addresses than this machine's, the token alone protects them.
+/// Returns the read-only routes. On addresses of other machines, only the token protects them.
 pub fn read_only(newest: Arc<LatestState>, token: &str, address: SocketAddr) -> Router {
     let home = format!("/{token}/");
     let page = Router::new().route(
@@ -142,7 +142,7 @@ async fn change_load(
     } else {
         Err("the test is stopping: no new requests start".to_owned())
     };
-    // Refusals have status 200 too, because browsers log other statuses as errors.
+    // Refusals also have status 200, because browsers log other statuses as errors.
     let changed = message.is_ok();
     let text = message.unwrap_or_else(|reason| reason);
     Json(json!({"changed": changed, "text": text})).into_response()

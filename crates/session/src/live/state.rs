@@ -1,5 +1,5 @@
 //! Passes the newest state from the collector to live clients. The collector copies the run only if
-//! a client waits for it. Results are computed once, on the clients' thread. Slow clients skip
+//! a client is waiting. Results are computed once, on the clients' thread. Slow clients skip
 //! states.
 
 use std::{
@@ -31,7 +31,7 @@ pub struct LiveState {
     pub number: u64,
     pub over: bool,
     pub run: Run,
-    /// The interval that ended last. `None` before the first interval has ended.
+    /// The most recently finished interval. `None` before the first interval has ended.
     interval: Option<Arc<Interval>>,
     log: Log,
     steering: Steering,
@@ -135,7 +135,7 @@ impl LiveState {
         Arc::clone(text)
     }
 
-    /// Returns the location of the record and of the report, if they were written, as JSON.
+    /// Returns the locations of the record and the report, if they were written, as JSON.
     pub fn end(&self) -> String {
         let dir = self.run.dir.as_deref().map(|dir| {
             let whole = std::path::absolute(dir);

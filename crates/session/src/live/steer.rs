@@ -21,13 +21,13 @@ enum SteeringKind {
 }
 
 impl Steering {
-    /// Creates the control of a load that can be changed.
+    /// Creates the control for a load that can be changed.
     pub fn new(load_control: LoadControl, zero: Zero) -> Steering {
         Steering(SteeringKind::LoadControl(load_control, zero))
     }
 
-    /// Creates the control of a load that cannot be changed. This applies to front ends, parts of a
-    /// run, and external drivers.
+    /// Creates the control for a load that cannot be changed. This applies to front ends, parts of
+    /// a run, and external drivers.
     pub fn fixed(frontend: &str, plan: &Plan, is_part: bool) -> Steering {
         let tool = match frontend {
             "artillery" => Some("Artillery's"),
@@ -82,7 +82,7 @@ impl Steering {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if the load stays unchanged.
+    /// Fails with a one-line error if the load stays unchanged.
     pub fn ask(&self, wanted: &str) -> Result<String, String> {
         let (load_control, zero) = match &self.0 {
             SteeringKind::LoadControl(load_control, zero) => (load_control, *zero),

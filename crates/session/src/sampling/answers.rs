@@ -1,5 +1,6 @@
-//! Parses Prometheus responses: series and scrape intervals. They are read as a stream, because a
-//! generic JSON value of many small series takes a hundred times as much memory as the text.
+//! Parser for Prometheus responses: series and scrape intervals. It reads the text as a stream,
+//! because a generic JSON value of many small series takes a hundred times as much memory as the
+//! text.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
@@ -11,14 +12,14 @@ use serde::{
 /// Maximum number of series to keep from a query.
 pub(super) const MOST: usize = 200;
 
-/// Response of the Prometheus API: the requested data or an error.
+/// A response of the Prometheus API: the requested data or an error.
 #[derive(Deserialize)]
 pub(super) struct ApiResponse<D> {
     pub data: Option<D>,
     pub error: Option<String>,
 }
 
-/// Data of a query.
+/// The data of a query.
 #[derive(Deserialize)]
 pub(super) struct QueryData {
     #[serde(rename = "resultType")]
@@ -26,7 +27,7 @@ pub(super) struct QueryData {
     result: QueryResult,
 }
 
-/// Data of `targets`.
+/// The data of `targets`.
 #[derive(Deserialize)]
 pub(super) struct TargetData {
     #[serde(rename = "activeTargets")]
@@ -41,7 +42,7 @@ struct ScrapeTarget {
     scrape_interval: Option<String>,
 }
 
-/// Data of `status/config`.
+/// The data of `status/config`.
 #[derive(Deserialize)]
 pub(super) struct ConfigData {
     pub yaml: String,
@@ -68,11 +69,11 @@ pub(super) struct AnsweredSeries {
 
 struct Point {
     at_ms: u64,
-    /// Value. `None` if it is not a number.
+    /// Value of the point. `None` if it is not a number.
     value: Option<f64>,
 }
 
-/// Series of a response, at most [`MOST`].
+/// The series of a response, at most [`MOST`].
 pub(super) struct SeriesList {
     pub series: Vec<AnsweredSeries>,
     pub left_out: usize,
@@ -96,7 +97,8 @@ impl AnsweredSeries {
         points.filter_map(|point| Some((point.at_ms, point.value?)))
     }
 
-    /// Whether the series may belong to a target. False if their `job` or `instance` labels differ.
+    /// Returns whether the series may belong to a target. Returns `false` if their `job` or
+    /// `instance` labels differ.
     fn may_be_of(&self, target: &ScrapeTarget) -> bool {
         ["job", "instance"].into_iter().all(|name| {
             let own = self.labels.get(name);
@@ -110,7 +112,7 @@ impl QueryData {
     ///
     /// # Errors
     ///
-    /// Returns an error if the response contains no numbers.
+    /// Fails if the response contains no numbers.
     pub fn series(self) -> Result<SeriesList, String> {
         let QueryResult {
             mut series,
@@ -196,7 +198,7 @@ impl<'de> Visitor<'de> for ResultVisitor {
     }
 }
 
-/// Element of a result.
+/// An element of a result.
 enum Element {
     Series(AnsweredSeries),
     Number(f64),

@@ -1,4 +1,5 @@
-//! Sources that are polled: a URL, a Redis server, a command. An unavailable source leaves a gap.
+//! Metric sources that are polled: a URL, a Redis server, or a command. An unavailable source
+//! leaves a gap.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

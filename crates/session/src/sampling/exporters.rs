@@ -1,4 +1,4 @@
-//! Adds names that do not depend on the runtime to metrics of common exporters:
+//! Adds runtime-independent names to the metrics of common exporters, for example
 //! `event-loop-lag-p99` for `nodejs_eventloop_lag_p99_seconds`. Keeps the original metrics and does
 //! not replace existing names.
 
@@ -16,11 +16,12 @@ enum Aggregate {
 #[derive(Clone, Copy)]
 enum NumberUse {
     Level(&'static str),
-    /// Growth of a counter per second, multiplied by a factor, in this unit.
+    /// Growth of a counter per second, multiplied by this factor, in this unit.
     Growth(f64, &'static str),
 }
 
-/// A name and the metrics it is derived from. The first existing metric is used, filtered by label.
+/// A name, and the metrics from which its value is derived. The first existing metric is used,
+/// filtered by label.
 struct Rule {
     name: &'static str,
     use_as: NumberUse,
@@ -148,7 +149,8 @@ pub(super) struct ExporterNames {
 }
 
 impl ExporterNames {
-    /// Returns the readings together with added names. `now_ns` is the time of any monotonic clock.
+    /// Returns the readings together with the added names. `now_ns` is the time of any monotonic
+    /// clock.
     pub fn given(&mut self, readings: Vec<MetricReading>, now_ns: u64) -> Vec<MetricReading> {
         let mut named: Vec<MetricReading> = Vec::new();
         for rule in &RULES {

@@ -1,4 +1,4 @@
-//! Parses metrics in Prometheus and OpenMetrics text, JSON, and nginx's stub status.
+//! Parser for metrics in Prometheus and OpenMetrics text, JSON, and nginx's stub status.
 
 use plan::server::MetricSource;
 use record::server::{Descriptor, MetricReading};
@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::LONGEST_NAME;
 
-/// Maximum number of readings in a response, because more would take hundreds of megabytes.
+/// Maximum number of readings in a response. More readings would take hundreds of megabytes.
 const MOST_READINGS: usize = 200_000;
 
 pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
@@ -109,7 +109,7 @@ fn joined(labels: &[(String, String)]) -> String {
     all.join(",")
 }
 
-/// Sample line in Prometheus' text format.
+/// A sample line in Prometheus' text format.
 struct ExpositionLine<'l> {
     name: &'l str,
     labels: Vec<(String, String)>,
@@ -161,7 +161,7 @@ fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
     }
 }
 
-/// Returns all numbers of a JSON response by path. List elements become instances. Booleans are 0
+/// Returns all numbers in a JSON response by path. List elements become instances. Booleans are 0
 /// and 1.
 fn json(text: &str) -> Result<Vec<MetricReading>, String> {
     let mut readings = Readings::default();
@@ -181,7 +181,7 @@ fn json(text: &str) -> Result<Vec<MetricReading>, String> {
     readings.finish()
 }
 
-/// Readings of a response, within the limits.
+/// The readings of a response, within the limits.
 #[derive(Default)]
 struct Readings {
     all: Vec<MetricReading>,
@@ -190,7 +190,7 @@ struct Readings {
 }
 
 impl Readings {
-    /// Adds a reading. Returns false if there are too many.
+    /// Adds a reading. Returns `false` if there are too many.
     fn push(&mut self, reading: MetricReading) -> bool {
         if !has_short_name(&reading.of) {
             self.has_long_names = true;
@@ -216,8 +216,8 @@ impl Readings {
     }
 }
 
-/// Whether a name is short enough. Names are kept in memory, so a source that invents names would
-/// otherwise use memory and disk without limit.
+/// Returns whether a name is short enough. Names stay in memory, so a source that invents names
+/// would otherwise use memory and disk without limit.
 pub(super) fn has_short_name(of: &Descriptor) -> bool {
     of.metric.len() + of.instance.as_ref().map_or(0, String::len) <= LONGEST_NAME
 }

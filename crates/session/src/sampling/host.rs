@@ -8,7 +8,7 @@ use super::Sampler;
 
 const INSTANCES: [&str; 2] = ["lo", "others"];
 
-/// Sampler of this machine.
+/// The sampler of this machine.
 #[derive(Debug, Default)]
 pub struct Host {
     /// CPU ticks at the last sample: busy and total.

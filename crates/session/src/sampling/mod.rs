@@ -1,5 +1,5 @@
-//! Samplers measure the machine and servers on low-priority threads, with the run's clock. The
-//! collector receives the readings without waiting for them.
+//! Samplers, which measure the machine and servers on low-priority threads with the run's clock.
+//! The collector receives the readings without waiting for them.
 
 mod answers;
 mod endpoints;
@@ -39,24 +39,24 @@ const NICENESS: i32 = 19;
 const LEAST_NS: u64 = SECOND / 4;
 const LAST: Duration = Duration::from_millis(200);
 
-/// Maximum length in bytes of a metric's name together with its instance.
+/// Maximum total length in bytes of a metric's name and its instance.
 const LONGEST_NAME: usize = 1024;
 const LONGEST_REASON: usize = 300;
 
 /// A source of measurements.
 pub trait Sampler: Send {
-    /// Returns the name of the source, which starts the names of all its metrics.
+    /// Returns the name of the source. It is the prefix of the names of all its metrics.
     fn source(&self) -> &str;
     /// Returns the metrics that are known before the run.
     fn metrics(&self) -> Vec<Descriptor>;
-    /// Whether `metrics` is complete. Otherwise more metrics may appear later.
+    /// Returns whether `metrics` is complete. If not, more metrics may appear later.
     fn is_all_known(&self) -> bool {
         true
     }
-    /// Takes a sample of all metrics. Called about once a second and at the end.
+    /// Samples all metrics. Called about once per second and at the end.
     fn look(&mut self) -> Result<Vec<MetricReading>, String>;
-    /// Returns the readings due at the given time. A source with its own clock may return several
-    /// or none.
+    /// Returns the readings that are due at the given time. A source with its own clock may return
+    /// several or none.
     fn looks(&mut self, now: &Moment) -> Vec<SourceReading> {
         let look = SourceReading {
             at_ns: now.at_ns,
@@ -71,7 +71,7 @@ pub trait Sampler: Send {
     }
 }
 
-/// Time of a sample.
+/// The time of a sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// Time in nanoseconds from the start of the test.
@@ -235,7 +235,7 @@ pub(crate) struct Sampling {
     looks: Receiver<SourceReading>,
     go_on: Vec<Sender<()>>,
     warned: BTreeSet<String>,
-    /// Sources that have not reported anything.
+    /// Sources without any readings so far.
     silent: BTreeSet<String>,
     zero: Zero,
 }
@@ -280,7 +280,7 @@ impl Sampling {
         looks
     }
 
-    /// Stops the samplers and returns their last readings. A source without a single reading yields
+    /// Stops the samplers and returns their last readings. A source without a single reading gives
     /// an error.
     pub fn end(&mut self) -> Vec<SourceReading> {
         self.go_on.clear();
@@ -376,7 +376,7 @@ fn work(
 mod tests {
     use super::*;
 
-    /// Blocks until the test ends it.
+    /// A sampler that blocks until the test ends it.
     struct Blocked(Receiver<()>);
 
     impl Sampler for Blocked {

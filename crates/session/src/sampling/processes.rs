@@ -15,7 +15,7 @@ use super::Sampler;
 /// Number of kernel ticks per second, which Linux always reports as 100 in user space.
 const TICKS_PER_SECOND: f64 = 100.0;
 const PAGE: f64 = 4096.0;
-/// The processes on a port are searched again after this number of samples.
+/// Number of samples after which the processes on a port are searched for again.
 const SEARCH_SAMPLES: u32 = 10;
 
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Cores {
     }
 }
 
-/// Adds up the context switches of all threads, because the kernel drops the counts of threads that
+/// Sums up the context switches of all threads, because the kernel drops the counts of threads that
 /// have ended.
 #[derive(Debug, Default)]
 struct Switches {
@@ -45,7 +45,7 @@ impl Switches {
     fn add(&mut self, threads: BTreeMap<(u32, u32), f64>) -> f64 {
         for (thread, count) in &threads {
             let before = self.by_thread.get(thread).copied().unwrap_or(0.0);
-            // The thread id was reused, so the count started again at 0.
+            // The thread ID was reused, so its count restarted at 0.
             self.total += if *count < before {
                 *count
             } else {
@@ -81,7 +81,8 @@ struct Listener {
 }
 
 impl Listener {
-    /// The process may be gone, and another one may have its number.
+    /// Returns whether the process still has the socket. The process may have ended, and another
+    /// process may have its ID.
     fn is_there(&self) -> bool {
         fs::read_link(&self.descriptor).is_ok_and(|link| Path::new(&self.socket) == link)
     }
@@ -91,7 +92,7 @@ pub(super) struct Processes {
     source: MetricSource,
     cores: Cores,
     switches: Switches,
-    /// The listeners that were last found on the port, and how many samples used them.
+    /// Listeners that the last search found on the port, and how many samples have used them.
     listeners: Option<(Vec<Listener>, u32)>,
 }
 
@@ -106,8 +107,8 @@ impl Processes {
     }
 
     /// Returns the processes that listen on a port. A search reads the sockets of the machine and
-    /// the descriptors of every process, which takes seconds on a busy one, so the result is used
-    /// for several samples.
+    /// the descriptors of every process, which takes seconds on a busy machine, so several samples
+    /// use its result.
     fn listeners(&mut self, port: u16) -> Result<Vec<u32>, String> {
         if let Some((listeners, samples)) = &mut self.listeners
             && *samples < SEARCH_SAMPLES

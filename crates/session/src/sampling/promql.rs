@@ -20,9 +20,9 @@ use crate::blocking_http::{Base, BlockingRequest};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const SETTLED_NS: u64 = SECOND;
-/// Default scrape interval, taken from Prometheus' examples.
+/// Default scrape interval, from Prometheus' examples.
 const USUAL_NS: u64 = 15 * SECOND;
-/// Maximum number of steps of a query, because Prometheus returns at most 11,000 points.
+/// Maximum number of steps of a query. Prometheus returns at most 11,000 points.
 const MOST_STEPS: u64 = 10_000;
 /// Maximum size of a response in bytes. 200 series with all steps are smaller.
 const MOST_ANSWER: usize = 8 << 20;
@@ -31,13 +31,13 @@ const METRIC: &str = "value";
 pub(super) struct Promql {
     source: MetricSource,
     base: Base,
-    /// Part of the URL's path before `/api`.
+    /// Part of the URL's path that precedes `/api`.
     prefix: String,
     query: String,
     step_ns: u64,
     /// Last reported step in nanoseconds since 1970. Initially the start of the run.
     reported_to_ns: Option<u64>,
-    /// Wall-clock time of the run's start, read only once, so that steps stay evenly spaced.
+    /// Wall-clock time of the run's start. It is read only once, so that steps stay evenly spaced.
     began: u64,
     known: Vec<Descriptor>,
 }
@@ -67,7 +67,7 @@ impl Promql {
     ///
     /// # Errors
     ///
-    /// Returns an error if the query is invalid.
+    /// Fails if the query is invalid.
     pub fn probe(&mut self) -> Result<Vec<String>, String> {
         let query = format!("query={}", encoded(&self.query));
         let data = match self.ask::<QueryData>("query", &query) {

@@ -1,4 +1,4 @@
-//! Runs tests through the library: in sequence in one process, stopped and observed by the caller.
+//! Runs tests through the library: in sequence in one process. The caller stops and observes them.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -37,7 +37,7 @@ impl Drop for Runs {
     }
 }
 
-/// Stops the run after a while. Uses native exit codes.
+/// A front end that stops the run after some time and uses native exit codes.
 #[derive(Default)]
 struct Conductor {
     stop: Option<(StopHandle, Cause)>,

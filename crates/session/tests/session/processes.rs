@@ -23,7 +23,7 @@ use worker::{Worker, clock};
 use crate::{Conductor, Runs, at_a_rate, sink};
 
 /// A driver that assigns users itself and sends nothing. Process `n` gets ten users for each
-/// process up to it.
+/// process up to itself.
 struct Dealt(u64);
 
 impl Driver for Dealt {

@@ -30,7 +30,8 @@ use session::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use worker::{OutputLine, Worker, deadlines::Limit, stop::StopHandle};
 
-/// Sends `TOPIC\n` over one connection at each arrival, and waits for a line. Each worker has one.
+/// Sends `TOPIC\n` over one connection at each arrival, and waits for a line. Each worker has one
+/// connection.
 struct Ping {
     schedule: Schedule,
     to: SocketAddr,

@@ -1,5 +1,5 @@
-//! Metrics of a run as an OTLP request. Names and attributes are those of OpenTelemetry's semantic
-//! conventions where these have one.
+//! The metrics of a run as an OTLP request. Names and attributes follow OpenTelemetry's semantic
+//! conventions where these define one.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::exports::{
 const DELTA: u64 = 1;
 const CUMULATIVE: u64 = 2;
 
-/// Numbers of the fields, from opentelemetry/proto/metrics/v1/metrics.proto.
+/// Field numbers from opentelemetry/proto/metrics/v1/metrics.proto.
 mod field {
     pub const METRIC_GAUGE: u64 = 5;
     pub const METRIC_SUM: u64 = 7;
@@ -39,7 +39,7 @@ mod field {
     pub const HISTOGRAM_MAX: u64 = 13;
 }
 
-/// Sums over intervals.
+/// The sums of intervals.
 #[derive(Default)]
 pub(super) struct MetricTotals {
     labels: BTreeMap<LabelId, LabelTotals>,
@@ -89,26 +89,26 @@ impl MetricTotals {
         self.levels = [run.in_flight.last, run.users.last, run.connections];
     }
 
-    /// Removes all sums, but keeps the levels.
+    /// Resets all sums, but keeps the levels.
     pub fn clear(&mut self) {
         self.labels.clear();
         self.arrivals = [0; 3];
     }
 
-    /// Sets the levels after the load.
+    /// Sets the levels to their values after the load.
     pub fn end(&mut self) {
         self.levels = [0; 3];
     }
 }
 
-/// Period of a request's points, in nanoseconds since 1970.
+/// The period of a request's points, in nanoseconds since 1970.
 #[derive(Clone, Copy)]
 pub(super) struct Period {
     pub from_ns: u64,
     pub to_ns: u64,
 }
 
-/// Writes requests for one run.
+/// Writes the OTLP requests of one run.
 pub(super) struct RequestWriter {
     pub run: RunIdentity,
     is_delta: bool,
@@ -123,7 +123,7 @@ impl RequestWriter {
         }
     }
 
-    /// Returns an `ExportMetricsServiceRequest`.
+    /// Returns an encoded `ExportMetricsServiceRequest`.
     pub fn request(&self, totals: &MetricTotals, period: Period) -> Vec<u8> {
         self.run.request(|scope| {
             let mut metrics = Metrics {
@@ -219,7 +219,7 @@ impl RequestWriter {
                 ended.push((with(outcome_attribute(outcome)), n));
             }
             for (code, n) in &counters.codes.0 {
-                // Protocols without numbers have codes such as `websocket:1011`.
+                // Protocols without numeric status have codes such as `websocket:1011`.
                 let code = code.to_string();
                 responses.push((label, code, *n));
             }
@@ -295,7 +295,7 @@ fn outcome_attribute(outcome: OutcomeClass) -> (&'static str, AttributeValue<'st
     ("loadline.outcome", AttributeValue::Text(outcome.name()))
 }
 
-/// Writes the metrics of a scope.
+/// Writes the metrics of one scope.
 struct Metrics<'a> {
     scope: &'a mut Message,
     period: Period,

@@ -1,6 +1,6 @@
 //! OpenTelemetry over HTTP with Protocol Buffers: metrics (`--export otlp`) and spans (`--export
-//! otlp-traces`). Points are cumulative, so the next export also contains what an earlier one could
-//! not deliver.
+//! otlp-traces`). Points are cumulative, so each export also contains what an earlier export failed
+//! to deliver.
 
 mod metrics;
 mod run_identity;
@@ -30,7 +30,8 @@ pub(super) struct OtlpExporter {
     totals: MetricTotals,
     /// Start of the run, in nanoseconds since 1970.
     zero_ns: u64,
-    /// Start of the points' period, and end of the newest interval, from the start of the run.
+    /// Start of the points' period, in nanoseconds from the start of the run. `to_ns` is the end of
+    /// the newest interval.
     from_ns: u64,
     to_ns: u64,
     last_attempt_ns: u64,
@@ -43,7 +44,7 @@ impl OtlpExporter {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if a run could export nothing.
+    /// Fails with a one-line error if a run could not export anything.
     pub fn open(settings: &OtlpSettings) -> Result<OtlpExporter, String> {
         let wrong = |reason| format!("--export otlp: {reason}");
         let receiver = receiver(settings).map_err(wrong)?;
@@ -76,7 +77,7 @@ impl OtlpExporter {
         };
         let body = encoded(&self.settings, writer.request(&self.totals, period));
         let answer = self.receiver.post(&body)?;
-        // Points that were rejected must not be sent again, and the others were taken.
+        // Rejected points must not be sent again, and the receiver accepted the others.
         if self.settings.is_delta {
             self.totals.clear();
             self.from_ns = self.to_ns;
@@ -123,7 +124,7 @@ impl IntervalExporter for OtlpExporter {
     }
 }
 
-/// Creates the receiver of the settings.
+/// Creates the receiver that the settings describe.
 fn receiver(settings: &OtlpSettings) -> Result<HttpReceiver, String> {
     let timeout = Duration::from_millis(settings.timeout_ms);
     let mut headers = settings.headers.clone();

@@ -1,5 +1,5 @@
-//! What all requests of a run have in common: its resource, its scope, and the attributes of its
-//! labels. Names are those of OpenTelemetry's semantic conventions where these have one.
+//! The common parts of all OTLP requests of a run: resource, scope, and the attributes of labels.
+//! Names follow OpenTelemetry's semantic conventions where these define one.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) enum AttributeValue<'a> {
     Decimal(f64),
 }
 
-/// A run, as its requests describe it.
+/// The identity of a run in OTLP requests.
 pub(super) struct RunIdentity {
     resource: Vec<(String, String)>,
     version: String,
@@ -35,7 +35,7 @@ struct Server {
 }
 
 impl Server {
-    /// Reads the host and the port of an absolute URL.
+    /// Returns the host and the port of an absolute URL.
     fn of_url(url: &str) -> Option<Server> {
         let (scheme, rest) = url.split_once("://")?;
         let authority = rest.split(['/', '?', '#']).next()?;
@@ -121,7 +121,7 @@ impl RunIdentity {
         }
         let method = AttributeValue::Text(&label.method);
         attributes.push(("http.request.method", method));
-        // Other names are chosen by the user, and their URL is unknown here.
+        // The user chose any other name, and its URL is unknown here.
         if label.name.starts_with('/') {
             attributes.push(("url.template", AttributeValue::Text(&label.name)));
             if let Some(server) = &self.server {
@@ -182,7 +182,7 @@ mod tests {
             AttributeValue::Decimal(value) => value.to_string(),
         };
         let attributes = run.label_attributes(label).into_iter();
-        // The first one is the label itself.
+        // The first attribute is the label itself.
         let others = attributes.skip(1);
         others
             .map(|(name, value)| (name.to_owned(), text(&value)))
@@ -215,7 +215,7 @@ mod tests {
                 "/live",
                 vec![("loadline.protocol", "opening")],
             ),
-            // Two protocols have steps of this name.
+            // Two protocols have steps with this name.
             (
                 LabelGroup::WebSocket,
                 "EXPECT",

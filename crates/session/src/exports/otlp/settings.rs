@@ -5,7 +5,7 @@ const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 const DEFAULT_INTERVAL_MS: u64 = 10_000;
 const CONTENT_TYPE: &str = "content-type";
 
-/// What is sent to a receiver.
+/// The kind of data to send to a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     Metrics,
@@ -13,7 +13,7 @@ pub(crate) enum Signal {
 }
 
 impl Signal {
-    /// Returns the part of a variable's name.
+    /// Returns the part of a variable's name that stands for this signal.
     fn variable(self) -> &'static str {
         match self {
             Signal::Metrics => "METRICS",
@@ -50,7 +50,7 @@ impl OtlpSettings {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error that names the variable with a value that is not supported.
+    /// Fails with a one-line error that names the variable whose value is not supported.
     pub fn read(
         signal: Signal,
         url: Option<&str>,
@@ -80,7 +80,7 @@ struct Variables<E> {
     signal: Signal,
 }
 
-/// A variable with its value.
+/// An environment variable with its value.
 struct Variable {
     name: String,
     value: String,
@@ -93,7 +93,7 @@ impl<E: Fn(&str) -> Option<String>> Variables<E> {
         Some(Variable { name, value })
     }
 
-    /// Returns the variable of this signal, or the one of all signals.
+    /// Returns the variable for this signal, or otherwise the variable for all signals.
     fn of_signal(&self, rest: &str) -> Option<Variable> {
         let signal = self.signal.variable();
         self.get(&format!("OTEL_EXPORTER_OTLP_{signal}_{rest}"))
@@ -121,8 +121,8 @@ impl<E: Fn(&str) -> Option<String>> Variables<E> {
         Ok(())
     }
 
-    /// The URL of the flag, or of `OTEL_EXPORTER_OTLP_ENDPOINT`, is the receiver's base. The URL of
-    /// the variable of the signal is complete.
+    /// Returns the URL of the receiver. The flag and `OTEL_EXPORTER_OTLP_ENDPOINT` contain a base
+    /// URL. The variable of the signal contains the complete URL.
     fn url(&self, flag: Option<&str>) -> Result<String, String> {
         let signal = self.signal.variable();
         let complete = self.get(&format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT"));
@@ -221,7 +221,7 @@ fn checked(url: String) -> Result<String, String> {
     Err("the receiver's address is not an http:// or https:// URL, for example otlp=http://127.0.0.1:4318".to_owned())
 }
 
-/// Parses `name=value,name=value` with percent-encoded values, as W3C Baggage has it.
+/// Parses `name=value,name=value` with percent-encoded values, as in W3C Baggage.
 fn pairs(variable: &Variable) -> Result<Vec<(String, String)>, String> {
     let items = variable.value.split(',').map(str::trim);
     let pairs = items.filter(|item| !item.is_empty()).map(|item| {

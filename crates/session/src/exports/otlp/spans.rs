@@ -1,5 +1,5 @@
-//! Spans of traced requests (`--export otlp-traces`): of the slowest of each label and of failed
-//! ones, within a budget. A service's spans are their children, so a trace shows the time before
+//! Spans of traced requests (`--export otlp-traces`): the slowest of each label and failed ones,
+//! within a budget. The service's spans are their children, so a trace also shows the time before
 //! the service.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -19,16 +19,16 @@ use crate::exports::{
     receiver::{ExportFailure, HttpReceiver, with_retries},
 };
 
-/// Maximum number of requests with spans in an interval.
+/// Maximum number of requests with spans per interval.
 const IN_INTERVAL: usize = 100;
-/// Maximum number of requests that wait for a receiver. Older ones are dropped.
+/// Maximum number of requests that wait for the receiver. The oldest are dropped.
 const WAITING: usize = 1000;
 
 const INTERNAL: u64 = 1;
 const CLIENT: u64 = 3;
 const STATUS_ERROR: u64 = 2;
 
-/// Numbers of the fields, from opentelemetry/proto/trace/v1/trace.proto.
+/// Field numbers from opentelemetry/proto/trace/v1/trace.proto.
 mod field {
     pub const SCOPE_SPANS: u64 = 2;
     pub const TRACE_ID: u64 = 1;
@@ -60,7 +60,7 @@ impl SpanExporter {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error if a run could export nothing.
+    /// Fails with a one-line error if a run could not export anything.
     pub fn open(settings: &OtlpSettings) -> Result<SpanExporter, String> {
         let wrong = |reason| format!("--export otlp-traces: {reason}");
         let receiver = receiver(settings).map_err(wrong)?;
@@ -77,12 +77,12 @@ impl SpanExporter {
         })
     }
 
-    /// Sends the spans that wait. Returns the number of intervals since the last delivery.
+    /// Sends the waiting spans. Returns the number of intervals since the last delivery.
     fn export(&mut self) -> Result<u64, ExportFailure> {
         if let Some(run) = self.run.as_ref().filter(|_| !self.waiting.is_empty()) {
             let body = request(run, self.zero_ns, &self.waiting);
             let answer = self.receiver.post(&encoded(&self.settings, body))?;
-            // Spans that were rejected must not be sent again, and the others were taken.
+            // Rejected spans must not be sent again, and the receiver accepted the others.
             self.waiting.clear();
             if let Some(failure) = rejected(&answer, "spans") {
                 self.pending = 0;
@@ -122,7 +122,7 @@ impl IntervalExporter for SpanExporter {
     }
 }
 
-/// Returns the requests of an interval that have spans: failed ones, and the slowest.
+/// Returns the requests of an interval that get spans: failed requests, and the slowest ones.
 fn chosen(interval: &Interval) -> Vec<Sample> {
     let mut slowest: Vec<&Sample> = interval.slowest.iter().collect();
     slowest.sort_by_key(|sample| std::cmp::Reverse(sample.response_ns()));
@@ -137,7 +137,7 @@ fn chosen(interval: &Interval) -> Vec<Sample> {
     chosen
 }
 
-/// Returns an `ExportTraceServiceRequest`.
+/// Returns an encoded `ExportTraceServiceRequest`.
 fn request<'s>(
     run: &RunIdentity,
     zero_ns: u64,
@@ -168,7 +168,7 @@ struct TracedSpan<'a> {
 }
 
 impl TracedSpan<'_> {
-    /// Writes the span from the intended start of the request, which has no parent.
+    /// Writes the span that starts at the intended start of the request. It has no parent.
     fn write_whole(&self, span: &mut Message) {
         let sample = self.sample;
         self.begin(span, self.whole_id(), sample.intended.ns());
@@ -183,7 +183,7 @@ impl TracedSpan<'_> {
         self.end(span);
     }
 
-    /// Writes the span from the first byte written. The service's span is its child.
+    /// Writes the span that starts at the first byte written. The service's span is its child.
     fn write_call(&self, span: &mut Message) {
         let sample = self.sample;
         let sent_ns = sample.first_write_ns.unwrap_or(sample.started_ns);

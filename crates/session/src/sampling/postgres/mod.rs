@@ -73,7 +73,7 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    /// Creates the sampler for the database of a URL.
+    /// Creates the sampler for the database in a URL.
     pub fn new(source: MetricSource, url: &str) -> Result<Postgres, String> {
         Ok(Postgres {
             source,
@@ -158,7 +158,8 @@ impl Postgres {
         }
     }
 
-    /// Returns the number of waiting sessions by wait event. Events seen earlier are reported as 0.
+    /// Returns the number of waiting sessions by wait event. Events that occurred earlier are
+    /// reported as 0.
     fn waits(&mut self, rows: &[TextRow]) -> Vec<MetricReading> {
         let count = |row: &TextRow| row.get(1).cloned().flatten()?.parse::<f64>().ok();
         let by_kind = |kind: &str| {

@@ -66,7 +66,7 @@ impl Connection {
         loop {
             match self.next()? {
                 Message::DataRow(body) => {
-                    // Count a minimum per row, because rows without text take memory too.
+                    // Count a minimum size per row, because rows without text take memory too.
                     bytes += body.buffer().len() + ROW_BYTES;
                     if bytes > MOST_BYTES {
                         return Err(format!(
