@@ -181,7 +181,7 @@ fn slos(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Criterion>, CommandError> {
     let mut slos = Vec::new();
-    for criterion in plan.map_or(&[][..], |plan| &plan.criteria) {
+    for criterion in plan.map_or(&[][..], |plan| &plan.policy.criteria) {
         match unfit(criterion) {
             None => slos.push(criterion.clone()),
             Some(reason) => notes.push(format!(

@@ -45,7 +45,7 @@ pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
 }
 
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
-    match named(plan.format.0) {
+    match named(plan.provenance.format.0) {
         Some(frontend) => frontend.hooks(plan),
         None => script::js::hooks(plan),
     }

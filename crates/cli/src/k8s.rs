@@ -110,7 +110,10 @@ fn render_options(
         let whole = [
             (plan.setup.is_some(), "setup"),
             (plan.teardown.is_some(), "teardown"),
-            (!plan.stop.is_empty() || !run.stop.is_empty(), "stop rules"),
+            (
+                !plan.policy.stop.is_empty() || !run.stop.is_empty(),
+                "stop rules",
+            ),
         ];
         if let Some((_, what)) = whole.iter().find(|(has, _)| *has) {
             return Err(CommandError::bad_input(format!(

@@ -236,7 +236,7 @@ fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result
         (None, None) => {
             plan.load.stretch_to(duration_ns);
             plan.add_connect_phase();
-            plan.notes.push(plan::Note {
+            plan.provenance.notes.push(plan::Note {
                 at: None,
                 text: format!(
                     "the load in the file was scaled in time to {} by --duration",
@@ -251,7 +251,7 @@ fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result
         Some(_) => plan.add_connect_phase(),
         None => messages::leave_out(plan, text),
     }
-    plan.notes.push(plan::Note {
+    plan.provenance.notes.push(plan::Note {
         at: None,
         text: format!("the load in the file was replaced by {text}"),
     });

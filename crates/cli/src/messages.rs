@@ -29,20 +29,20 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
         (None, Some(_)) => "listeners",
     };
     let mut aside = Vec::new();
-    let criteria = std::mem::take(&mut plan.criteria);
+    let criteria = std::mem::take(&mut plan.policy.criteria);
     for criterion in criteria {
         if is_theirs(plan, &criterion) {
             aside.push(criterion);
         } else {
-            plan.criteria.push(criterion);
+            plan.policy.criteria.push(criterion);
         }
     }
-    let rules = std::mem::take(&mut plan.stop);
+    let rules = std::mem::take(&mut plan.policy.stop);
     for rule in rules {
         if is_theirs(plan, &rule.when) {
             aside.push(rule.when);
         } else {
-            plan.stop.push(rule);
+            plan.policy.stop.push(rule);
         }
     }
     plan.background = None;
@@ -59,8 +59,8 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
             texts.join(", ")
         ));
     }
-    plan.notes.push(Note { at: None, text });
-    plan.unjudged_criteria.extend(aside);
+    plan.provenance.notes.push(Note { at: None, text });
+    plan.policy.unjudged_criteria.extend(aside);
 }
 
 pub fn found(ended: &FinishedRun, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {

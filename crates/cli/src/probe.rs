@@ -21,9 +21,9 @@ fn make_load(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), C
         "0" | "0s" => 0,
         text => units::parse_duration(text).map_err(|e| flag_error("--probe", text, &e))?,
     };
-    plan.criteria.clear();
+    plan.policy.criteria.clear();
     plan.max_duration_ns = None;
-    plan.probing = Some(match until {
+    plan.policy.probing = Some(match until {
         None => Probing::AtItsEnd,
         Some("plain") => Probing::UntilPlain,
         Some(_) => Probing::UntilDecided,

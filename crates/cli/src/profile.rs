@@ -43,7 +43,7 @@ fn print(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
     let in_lines =
         |problems: Vec<plan::Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>();
     let (profile, checks) = profile::profile(&plan, args.seed, assumed).map_err(in_lines)?;
-    for note in &plan.notes {
+    for note in &plan.provenance.notes {
         match &note.at {
             Some(at) => log::warning(format_args!("{at}: {}", note.text)),
             None => log::warning(&note.text),
@@ -172,6 +172,6 @@ fn joined(campaign: Campaign) -> Result<Plan, Vec<String>> {
         first: FirstArrival::AtStart,
     };
     let notes = left_out.into_iter().map(|text| Note { at: None, text });
-    plan.notes.extend(notes);
+    plan.provenance.notes.extend(notes);
     Ok(plan)
 }

@@ -29,9 +29,10 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let here =
         env::current_dir().map_err(|error| format!("cannot read the current folder: {error}"))?;
     let named = plan
+        .provenance
         .files
         .iter()
-        .chain(&plan.dependencies)
+        .chain(&plan.provenance.dependencies)
         .map(PathBuf::from);
     let flags = [&args.cacert, &args.cert, &args.key];
     let flags = flags.into_iter().flatten().cloned();

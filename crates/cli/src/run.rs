@@ -126,10 +126,10 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     if let Some(script) = &mut plan.script {
         script.writes = args.script_write.clone();
     }
-    plan.guard = !args.no_guard;
-    plan.strict = args.many.strict;
-    plan.allow_failures = args.allow_failures;
-    plan.omit_excerpts |= args.no_excerpts;
+    plan.policy.guard = !args.no_guard;
+    plan.policy.strict = args.many.strict;
+    plan.policy.allow_failures = args.allow_failures;
+    plan.policy.omit_excerpts |= args.no_excerpts;
     if args.once {
         plan.load = Load::Once;
         set_aside(&mut plan);
@@ -163,16 +163,19 @@ fn add_rules(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> 
     naming::tag(plan, tags).map_err(|line| CommandError::bad_input(format!("--tag: {line}")))?;
     naming::apply_env_names(plan, args.name.as_deref())?;
     for text in &args.check {
-        plan.criteria
+        plan.policy
+            .criteria
             .push(criteria::parse_criterion(text).map_err(|e| flag_error("--check", text, &e))?);
     }
     for text in &args.stop {
-        plan.stop
+        plan.policy
+            .stop
             .push(criteria::parse_stop(text).map_err(|e| flag_error("--stop", text, &e))?);
     }
     for text in &args.server {
         let source = plan::server::parse(text);
-        plan.server
+        plan.policy
+            .server
             .push(source.map_err(|reason| CommandError::bad_input(format!("--server: {reason}")))?);
     }
     Ok(())
@@ -262,17 +265,17 @@ fn set_aside(plan: &mut Plan) {
         );
         one_is_enough && criterion.phase.is_none() && !criterion.steady
     };
-    let (judged, aside) = std::mem::take(&mut plan.criteria)
+    let (judged, aside) = std::mem::take(&mut plan.policy.criteria)
         .into_iter()
         .partition::<Vec<_>, _>(decides);
-    plan.criteria = judged;
+    plan.policy.criteria = judged;
     if !aside.is_empty() {
         let texts = aside.iter().map(|criterion| criterion.text.clone());
         let texts: Vec<String> = texts.collect();
         let text = format!("{ONE_IS_TOO_FEW}: {}", texts.join(", "));
-        plan.notes.push(plan::Note { at: None, text });
+        plan.provenance.notes.push(plan::Note { at: None, text });
     }
-    plan.unjudged_criteria = aside;
+    plan.policy.unjudged_criteria = aside;
 }
 
 fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
@@ -314,7 +317,7 @@ fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandErro
 
 /// Reports criteria that this load cannot decide, before it is sent.
 fn tell_too_few(plan: &Plan, seed: u64) {
-    if !plan.criteria.is_empty() && matches!(plan.load, Load::Open { .. }) {
+    if !plan.policy.criteria.is_empty() && matches!(plan.load, Load::Open { .. }) {
         let profile = Profile::new(plan, seed, Assumed::default(), &[]);
         for note in sample_size::notes(plan, &profile) {
             log::say(format_args!("loadline: {note}"));
@@ -330,7 +333,7 @@ fn tell_where(plan: &Plan) {
 
 pub fn tell_notes(plan: &Plan) {
     let early = |note: &&plan::Note| !note.text.starts_with(ONE_IS_TOO_FEW);
-    for note in plan.notes.iter().filter(early) {
+    for note in plan.provenance.notes.iter().filter(early) {
         match &note.at {
             Some(at) => log::warning(format_args!("{at}: {}", note.text)),
             None => log::warning(&note.text),
@@ -411,7 +414,10 @@ fn execute(mut native_run: NativeRun, args: &args::RunArgs) -> u8 {
             let mut job = job;
             if script.is_some() {
                 let text = distributed::NO_DONE.to_owned();
-                job.plan.notes.push(plan::Note { at: None, text });
+                job.plan
+                    .provenance
+                    .notes
+                    .push(plan::Note { at: None, text });
             }
             job.shard(part)
         }

@@ -49,10 +49,10 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
             tls: Some(proxy),
             bypass: Vec::new(),
         };
-    } else if [Format::NATIVE, Format::URL].contains(&plan.format) {
+    } else if [Format::NATIVE, Format::URL].contains(&plan.provenance.format) {
         plan.http.proxies = formats::proxy::from_environment(&inputs::environment())?;
     }
-    plan.notes.extend(formats::proxy::note(plan));
+    plan.provenance.notes.extend(formats::proxy::note(plan));
     look(plan)
 }
 
@@ -109,7 +109,7 @@ fn look(plan: &mut Plan) -> Result<(), String> {
             text: format!("resolve {one}: the test does not use this host"),
         })
         .collect();
-    plan.notes.extend(notes);
+    plan.provenance.notes.extend(notes);
     Ok(())
 }
 

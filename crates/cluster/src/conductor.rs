@@ -527,7 +527,7 @@ impl ConductedRun<'_, '_> {
             .all(|node| node.state == NodeState::Lost)
         {
             self.conducting.stop().fail("the loss of all its nodes");
-        } else if self.plan.strict {
+        } else if self.plan.policy.strict {
             let cause = Cause::Limit(format!(
                 "the loss of {called}, which is not allowed with --strict"
             ));

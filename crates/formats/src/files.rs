@@ -63,7 +63,9 @@ impl Noting {
     pub fn apply(self, mut plan: Plan) -> Plan {
         let read = self.0.into_inner().into_iter();
         let read = read.map(|path| path.display().to_string());
-        plan.dependencies = read.filter(|path| !plan.files.contains(path)).collect();
+        plan.provenance.dependencies = read
+            .filter(|path| !plan.provenance.files.contains(path))
+            .collect();
         plan
     }
 }

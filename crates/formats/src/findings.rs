@@ -103,7 +103,7 @@ impl Findings {
     pub fn finish(self, plan: Option<Plan>) -> Result<Plan, LoadErrors> {
         match plan {
             Some(mut plan) if self.problems.is_empty() => {
-                plan.notes.extend(self.notes);
+                plan.provenance.notes.extend(self.notes);
                 Ok(plan)
             }
             _ => Err(LoadErrors {

@@ -161,7 +161,7 @@ pub(crate) fn check_answer(checked: Result<&CheckedPlan, &[Problem]>, caps: &Loa
         };
         format!("{}: {word}: {}", check.about, check.text)
     });
-    let notes = checked.snapshot.plan.notes.iter();
+    let notes = checked.snapshot.plan.provenance.notes.iter();
     let mut notes: Vec<String> = notes.map(|note| note.text.clone()).collect();
     if checked.expected.users.is_some() {
         notes.push(UNBOUNDED.to_owned());

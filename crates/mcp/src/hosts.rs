@@ -76,13 +76,18 @@ pub(crate) fn named_hosts(plan: &Plan) -> Vec<String> {
     hosts.extend(plan.allow_hosts.iter().filter_map(|host| canonical(host)));
     let routes = plan.http.route.resolve.iter();
     hosts.extend(routes.flat_map(|one| one.addresses.iter().map(ToString::to_string)));
-    hosts.extend(plan.server.iter().filter_map(|source| match &source.place {
-        MetricLocation::Url(url)
-        | MetricLocation::Redis(url)
-        | MetricLocation::Postgres(url)
-        | MetricLocation::Promql { url, .. } => Some(host_of_url(url)),
-        _ => None,
-    }));
+    hosts.extend(
+        plan.policy
+            .server
+            .iter()
+            .filter_map(|source| match &source.place {
+                MetricLocation::Url(url)
+                | MetricLocation::Redis(url)
+                | MetricLocation::Postgres(url)
+                | MetricLocation::Promql { url, .. } => Some(host_of_url(url)),
+                _ => None,
+            }),
+    );
     let mut unique: Vec<String> = Vec::new();
     for host in hosts {
         if !unique.contains(&host) {

@@ -46,7 +46,7 @@ pub(crate) fn forbidden_parts(plan: &Plan) -> Vec<String> {
     let runs_command =
         |source: &plan::server::MetricSource| matches!(source.place, MetricLocation::Command(_));
     forbid(
-        plan.server.iter().any(runs_command),
+        plan.policy.server.iter().any(runs_command),
         "`command:` starts a program, which is not possible from here: use another source of metrics",
     );
     let has_loop = |scenario: &plan::Scenario| {

@@ -186,8 +186,9 @@ fn plan_of(
     let mut plan = plan_for(load, work);
     plan.secrets
         .extend(settings.broker.iter().map(|login| login.password.clone()));
-    plan.criteria = criteria_of(settings)?;
-    plan.notes
+    plan.policy.criteria = criteria_of(settings)?;
+    plan.provenance
+        .notes
         .extend(notes.into_iter().map(|text| Note { at: None, text }));
     Ok(plan)
 }

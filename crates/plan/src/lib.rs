@@ -21,7 +21,9 @@ pub mod load;
 pub mod media;
 pub mod mocks;
 pub mod mqtt;
+mod policy;
 pub mod profile;
+mod provenance;
 mod proxies;
 mod raw;
 pub mod report_content;
@@ -58,6 +60,8 @@ pub use extension::Extension;
 pub use http_version::{HttpVersion, HttpVersions, StreamSpread};
 pub use listen::Listen;
 pub use load::{ArrivalProcess, FirstArrival, Load, Phase, Shape};
+pub use policy::{Probing, RunPolicy};
+pub use provenance::Provenance;
 pub use proxies::{Proxies, Proxy};
 pub use raw::Raw;
 pub use route::Route;
@@ -83,8 +87,6 @@ pub struct Plan {
     /// Purpose of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<about::About>,
-    /// Format from which the plan was read.
-    pub format: Format,
     /// Base URL. It is prepended as text to request URLs that start with `/`.
     pub target: Raw,
     /// The load: arrivals, or a number of virtual users.
@@ -124,46 +126,15 @@ pub struct Plan {
     pub http: Http,
     /// What counts as a failure, and which failures end an iteration.
     pub rules: FailureRules,
-    /// Criteria that are evaluated at the end of the run.
-    pub criteria: Vec<Criterion>,
-    /// Criteria that this run does not evaluate, because it runs a single iteration (`--once`).
-    /// They are still validated.
-    #[serde(skip)]
-    pub unjudged_criteria: Vec<Criterion>,
-    /// Stop rules that are evaluated during the run.
-    pub stop: Vec<StopRule>,
     /// The user's assumptions about responses. Only the load profile uses them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumed: Option<profile::Assumed>,
-    /// When the run ends, if it is a probe of a search. The history omits probes.
-    #[serde(skip)]
-    pub probing: Option<Probing>,
-    /// Whether a run that lost a node exits with the code for "not measurable".
-    #[serde(skip)]
-    pub strict: bool,
-    /// Whether a run without criteria passes even if all requests failed.
-    #[serde(skip)]
-    pub allow_failures: bool,
-    /// Server metrics sampled during the load.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub server: Vec<server::MetricSource>,
-    /// Whether Loadline stops increasing the load while most requests fail, even without stop
-    /// rules.
-    pub guard: bool,
-    /// Whether the record omits excerpts of responses, even for the first failures.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub omit_excerpts: bool,
-    /// Settings of the front end in its own format, which it needs to print the results of a
-    /// recorded run again.
-    #[serde(skip_serializing_if = "serde_json::Value::is_null")]
-    pub frontend_settings: serde_json::Value,
-    /// Notes of the plan reader. The record contains them, and every report shows them.
-    pub notes: Vec<Note>,
-    /// Files that the plan was read from.
-    pub files: Vec<String>,
-    /// Other files that the plan depends on: tables, bodies, certificates.
-    #[serde(skip)]
-    pub dependencies: Vec<String>,
+    /// How the run is judged, observed and stopped early.
+    #[serde(flatten)]
+    pub policy: RunPolicy,
+    /// Where the plan comes from.
+    #[serde(flatten)]
+    pub provenance: Provenance,
     /// Additional hosts that the user allows the test to load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
@@ -208,7 +179,6 @@ impl Plan {
     ) -> Plan {
         Plan {
             name,
-            format,
             target: Raw::new(target),
             load,
             iterations: None,
@@ -225,37 +195,15 @@ impl Plan {
             payloads: Vec::new(),
             http: Http::default(),
             rules: FailureRules::default(),
-            criteria: Vec::new(),
-            unjudged_criteria: Vec::new(),
             assumed: None,
-            stop: Vec::new(),
-            probing: None,
-            strict: false,
-            allow_failures: false,
-            server: Vec::new(),
-            guard: false,
-            omit_excerpts: false,
-            frontend_settings: serde_json::Value::Null,
-            notes: Vec::new(),
-            files: Vec::new(),
-            dependencies: Vec::new(),
+            policy: RunPolicy::default(),
+            provenance: Provenance::new(format),
             allow_hosts: Vec::new(),
             secrets: Vec::new(),
             secret_names: Vec::new(),
             secret_variables: Vec::new(),
         }
     }
-}
-
-/// When a probe of a search ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Probing {
-    /// At its planned end.
-    AtItsEnd,
-    /// As soon as all criteria are decided.
-    UntilDecided,
-    /// As soon as one criterion clearly fails.
-    UntilPlain,
 }
 
 /// Name of a plan format. Front ends define additional names.

@@ -38,7 +38,7 @@ impl Manifest {
     pub fn new(plan: &Plan, started: RunContext) -> Manifest {
         let schedule = plan.schedule(started.seed);
         let share = started.share.unwrap_or_default();
-        let criteria = plan.criteria.iter();
+        let criteria = plan.policy.criteria.iter();
         let criteria: Vec<String> = criteria.map(|criterion| criterion.text.clone()).collect();
         Manifest {
             schema: SCHEMA,
@@ -71,18 +71,21 @@ impl Manifest {
             scenarios: scenario_facts(plan),
             criteria,
             unjudged_criteria: plan
+                .policy
                 .unjudged_criteria
                 .iter()
                 .map(|criterion| criterion.text.clone())
                 .collect(),
-            allow_failures: plan.allow_failures,
+            allow_failures: plan.policy.allow_failures,
             stop: plan
+                .policy
                 .stop
                 .iter()
                 .map(|rule| rule.when.text.clone())
                 .collect(),
-            pools: plan.server.iter().flat_map(pools_of).collect(),
+            pools: plan.policy.server.iter().flat_map(pools_of).collect(),
             notes: plan
+                .provenance
                 .notes
                 .iter()
                 .map(|note| {
@@ -94,12 +97,13 @@ impl Manifest {
             negotiated: Vec::new(),
             trace_context: plan.http.trace_context.clone(),
             trace_url: plan.http.trace_url.clone(),
-            frontend_settings: plan.frontend_settings.clone(),
+            frontend_settings: plan.provenance.frontend_settings.clone(),
             workers: started.workers,
             seed: started.seed,
             start: RunStart::at(started.wall_ns, started.monotonic_ns),
             end: None,
             files: plan
+                .provenance
                 .files
                 .iter()
                 .map(|path| FileFacts::read(path))

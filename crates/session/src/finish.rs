@@ -22,7 +22,7 @@ impl FinishedRun {
         let derived = derived_files::derive(run, &page, &rest.sink);
         frontend.files_written(derived.report.as_deref());
         // Do not index probes, which belong to a search, or parts, which belong to another run.
-        if rest.plan.probing.is_none() && run.manifest.share.is_none() {
+        if rest.plan.policy.probing.is_none() && run.manifest.share.is_none() {
             derived_files::index(run, &page, &rest.sink);
         }
         let json = derived_files::write_json(&page, rest.json.as_deref(), &rest.sink);
@@ -34,7 +34,7 @@ impl FinishedRun {
             signal: self.signal,
             error: self.error.as_ref(),
             files_written: derived.is_written && json && exported,
-            strict: rest.plan.strict,
+            strict: rest.plan.policy.strict,
         });
         let after = setup_teardown::after(rest, Some(frontend.observer()));
         exit::with_after(code, after, frontend.after_failed())

@@ -74,7 +74,7 @@ pub fn bare(lab: &str) -> &str {
 /// Fails with a line for each listener that does not exist.
 pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
-    for source in &mut plan.server {
+    for source in &mut plan.policy.server {
         let MetricLocation::Lab { listener, path } = &source.place else {
             continue;
         };

@@ -205,7 +205,8 @@ pub(crate) fn prepare_as(
     }
     let is_first = job.part.as_ref().is_some_and(|part| part.share.index == 0);
     if job.part.is_none() || alone && is_first {
-        let more = sampling::samplers(&job.plan.server, sink).map_err(RunRefused::bad_input)?;
+        let more =
+            sampling::samplers(&job.plan.policy.server, sink).map_err(RunRefused::bad_input)?;
         job.samplers.extend(more);
     }
     let plan = &job.plan;
@@ -299,8 +300,9 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
         let at = criterion.at.clone();
         message.map(|message| Problem { at, message })
     };
-    let rules = plan.stop.iter().map(|rule| &rule.when);
+    let rules = plan.policy.stop.iter().map(|rule| &rule.when);
     let judged = plan
+        .policy
         .criteria
         .iter()
         .chain(rules)
@@ -311,11 +313,15 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
             });
             placed(criterion, reason)
         });
-    let set_aside = plan.unjudged_criteria.iter().filter_map(|criterion| {
-        let reason = analysis::verdict::never_measured(criterion, &server);
-        placed(criterion, reason)
-    });
-    let too_short = plan.stop.iter().filter_map(|rule| {
+    let set_aside = plan
+        .policy
+        .unjudged_criteria
+        .iter()
+        .filter_map(|criterion| {
+            let reason = analysis::verdict::never_measured(criterion, &server);
+            placed(criterion, reason)
+        });
+    let too_short = plan.policy.stop.iter().filter_map(|rule| {
         let reason = sampling::too_short(rule, &job.samplers);
         placed(&rule.when, reason)
     });

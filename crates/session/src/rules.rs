@@ -43,8 +43,8 @@ pub fn checks() -> String {
 
 /// Adds the stop rules in the environment to the plan.
 pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<Problem>> {
-    plan.stop.extend(stop()?);
-    if is_divided && !plan.stop.is_empty() {
+    plan.policy.stop.extend(stop()?);
+    if is_divided && !plan.policy.stop.is_empty() {
         return Err(vec![Problem::anywhere(
             "stop rules need the whole run and are not available with several processes: use one process, or remove the rules",
         )]);
@@ -56,11 +56,12 @@ pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Ve
 pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     for criterion in criteria(&checks())? {
         if !plan
+            .policy
             .criteria
             .iter()
             .any(|known| known.text == criterion.text)
         {
-            plan.criteria.push(criterion);
+            plan.policy.criteria.push(criterion);
         }
     }
     Ok(())
@@ -69,10 +70,10 @@ pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
 /// Omits excerpts of responses from the record if the environment requests it, and adds a note to
 /// the record.
 pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
-    plan.omit_excerpts |=
+    plan.policy.omit_excerpts |=
         is_off(&variable(EXCERPTS)).map_err(|reason| vec![Problem::anywhere(reason)])?;
-    if plan.omit_excerpts {
-        plan.notes.push(Note {
+    if plan.policy.omit_excerpts {
+        plan.provenance.notes.push(Note {
             at: None,
             text: "excerpts of responses are not stored in the record, as requested".to_owned(),
         });

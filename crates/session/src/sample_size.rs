@@ -13,7 +13,7 @@ use record::units;
 /// required number. Returns nothing if the number of samples is unknown before the run.
 #[must_use]
 pub fn notes(plan: &Plan, profile: &Profile) -> Vec<String> {
-    let notes = plan.criteria.iter().filter_map(|criterion| {
+    let notes = plan.policy.criteria.iter().filter_map(|criterion| {
         let Metric::Time(span, Stat::Quantile(q)) = criterion.metric else {
             return None;
         };

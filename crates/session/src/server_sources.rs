@@ -17,7 +17,7 @@ pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
         .filter(|one| !one.is_empty())
     {
         match server::parse(one) {
-            Ok(source) => plan.server.push(source),
+            Ok(source) => plan.policy.server.push(source),
             Err(reason) => problems.push(Problem::anywhere(format!("{ENVIRONMENT}: {reason}"))),
         }
     }
@@ -28,6 +28,7 @@ pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
         problems.extend(unresolved);
     }
     let secrets: Vec<String> = plan
+        .policy
         .server
         .iter()
         .flat_map(server::MetricSource::secrets)

@@ -130,7 +130,7 @@ impl Own<'_> {
         let outcome = result
             .take()
             .unwrap_or_else(|| Err("it did not finish".into()));
-        let is_native = self.plan.format == plan::Format::NATIVE;
+        let is_native = self.plan.provenance.format == plan::Format::NATIVE;
         let more = if is_native && !self.options.walks {
             " (--once shows its steps)"
         } else {

@@ -8,7 +8,7 @@ use crate::verdict::{self, Judged, Judgement};
 fn plan(phases: Vec<Phase>, criteria: &[&str]) -> Plan {
     let mut plan = simulated::plan(phases);
     let parsed = criteria.iter().map(|text| parse_criterion(text).unwrap());
-    plan.criteria = parsed.collect();
+    plan.policy.criteria = parsed.collect();
     plan
 }
 

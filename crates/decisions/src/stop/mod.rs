@@ -58,8 +58,8 @@ impl StopRules {
 
     #[must_use]
     pub fn from_plan(plan: &Plan) -> StopRules {
-        let guard = plan.guard.then(|| guard::rule(&plan.load)).flatten();
-        let own = plan.stop.iter().cloned();
+        let guard = plan.policy.guard.then(|| guard::rule(&plan.load)).flatten();
+        let own = plan.policy.stop.iter().cloned();
         let own = own.map(|rule| WatchedRule::new(rule, false));
         let guard = guard.map(|rule| WatchedRule::new(rule, true));
         StopRules {

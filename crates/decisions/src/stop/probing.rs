@@ -29,9 +29,10 @@ impl Probing {
         };
         Some(Probing {
             ends: plan
+                .policy
                 .probing
                 .filter(|probing| *probing != plan::Probing::AtItsEnd)?,
-            watched: plan.criteria.iter().map(watched).collect(),
+            watched: plan.policy.criteria.iter().map(watched).collect(),
         })
     }
 

@@ -14,7 +14,7 @@ fn plan(rules: &[&str]) -> Plan {
     let parsed = rules
         .iter()
         .map(|rule| plan::criteria::parse_stop(rule).unwrap());
-    plan.stop = parsed.collect();
+    plan.policy.stop = parsed.collect();
     plan
 }
 
@@ -151,7 +151,7 @@ fn what_has_no_samples_fires_nothing_and_a_number_of_errors_is_a_number() {
 #[test]
 fn the_guard_acts_only_where_the_load_goes_up() {
     let mut guarded = plan(&[]);
-    guarded.guard = true;
+    guarded.policy.guard = true;
     guarded.load = Load::Open {
         phases: [10, 20]
             .map(|rate| {

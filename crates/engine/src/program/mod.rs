@@ -256,7 +256,12 @@ impl Program {
             constants,
             choices,
             http: plan.http.clone(),
-            goodputs: goodputs(plan.criteria.iter().chain(&plan.unjudged_criteria)),
+            goodputs: goodputs(
+                plan.policy
+                    .criteria
+                    .iter()
+                    .chain(&plan.policy.unjudged_criteria),
+            ),
             rules: plan.rules,
             unpacking: if plan.http.takes_any_encoding {
                 Unpacking::Lenient
@@ -272,7 +277,7 @@ impl Program {
             uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios_and_opening().collect::<Vec<_>>())
                     .is_ok_and(|text| text.contains("$uuid")),
-            without_excerpts: plan.omit_excerpts,
+            without_excerpts: plan.policy.omit_excerpts,
             secret_variables: plan.secret_variables.clone(),
             tells_errors: looking.is_some_and(HookInterest::tells_errors),
             origins: compiler.origins,

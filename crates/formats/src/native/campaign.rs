@@ -118,7 +118,7 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Campaign, LoadErrors
                     Work::Load(plan) => Some(plan),
                     Work::Command(_) => None,
                 });
-            plans.for_each(|plan| plan.notes.extend(notes.iter().cloned()));
+            plans.for_each(|plan| plan.provenance.notes.extend(notes.iter().cloned()));
             Ok(campaign)
         }
         (_, Some(errors)) => Err(errors),

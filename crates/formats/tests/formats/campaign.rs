@@ -31,12 +31,16 @@ fn stage_has_own_load_and_additional_rules() {
     assert_eq!(half_plan.schedule(0).total(), 50);
     assert_eq!(plan.schedule(0).total(), 100);
     let texts: Vec<&str> = plan
+        .policy
         .criteria
         .iter()
         .map(|criterion| criterion.text.as_str())
         .collect();
     assert_eq!(texts, ["errors < 1%", "p95 < 1s"]);
-    assert_eq!((half_plan.criteria.len(), half_plan.stop.len()), (1, 1));
+    assert_eq!(
+        (half_plan.policy.criteria.len(), half_plan.policy.stop.len()),
+        (1, 1)
+    );
     assert_eq!(
         (half.on_fail, whole.on_fail),
         (OnFail::Stop, OnFail::Continue)

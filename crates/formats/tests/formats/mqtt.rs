@@ -65,7 +65,12 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
     assert_eq!(plan.problems(), []);
     assert!(plan.secrets.contains(&"hush".to_owned()));
     assert!(!serde_json::to_string(&plan).expect("JSON").contains("hush"));
-    let notes: Vec<String> = plan.notes.iter().map(|note| note.text.clone()).collect();
+    let notes: Vec<String> = plan
+        .provenance
+        .notes
+        .iter()
+        .map(|note| note.text.clone())
+        .collect();
     assert_eq!(notes.len(), 2, "{notes:?}");
     assert!(
         notes

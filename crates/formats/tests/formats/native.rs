@@ -54,7 +54,11 @@ fn documented_example_is_loaded() {
     let plan = load(&inputs).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(phases(&plan).len(), 4);
     assert_eq!(
-        (plan.criteria.len(), plan.stop.len(), plan.scenarios().len()),
+        (
+            plan.policy.criteria.len(),
+            plan.policy.stop.len(),
+            plan.scenarios().len()
+        ),
         (3, 1, 2)
     );
     assert!(plan.secrets.contains(&"t0ken".to_owned()));
@@ -806,7 +810,11 @@ fn criteria_errors_have_positions() {
         "{rules}criteria: [ p99 < 250ms, 'p95 of \"GET /\" < 1s' ]\nstop:\n  - errors > 10% for 10s: stop fail\n  - 'p99 > 2s for 5s'"
     )));
     assert_eq!(
-        (ok.criteria.len(), ok.stop.len(), ok.stop[0].for_ns),
+        (
+            ok.policy.criteria.len(),
+            ok.policy.stop.len(),
+            ok.policy.stop[0].for_ns
+        ),
         (2, 2, 10 * SECOND)
     );
     assert!(

@@ -35,13 +35,13 @@ pub fn plan(shared: &Shared, script: &str) -> Plan {
     let mut plan = Plan::new(name, Format(NAME), String::new(), load, work);
     plan.http = http(shared);
     if shared.script.is_archived() {
-        plan.files = vec![script.to_owned()];
+        plan.provenance.files = vec![script.to_owned()];
         return plan;
     }
     for file in shared.script.files() {
         match file.name.strip_prefix("file://") {
-            Some(path) => plan.files.push(path.to_owned()),
-            None => plan.notes.push(Note {
+            Some(path) => plan.provenance.files.push(path.to_owned()),
+            None => plan.provenance.notes.push(Note {
                 at: None,
                 text: format!(
                     "the script imports {}, downloaded before the run ({} bytes, SHA-256 {})",

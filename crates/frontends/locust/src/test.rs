@@ -50,7 +50,7 @@ impl LocustTest {
         plan.http.timeouts.total_ns = None;
         plan.http.cookie_jar = false;
         let settings = self.settings.iter();
-        plan.frontend_settings = settings
+        plan.provenance.frontend_settings = settings
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let lines = |problems: Vec<Problem>| {
@@ -59,7 +59,7 @@ impl LocustTest {
                 .map(|one| one.message)
                 .collect::<Vec<_>>()
         };
-        plan.criteria = rules::criteria(&self.checks).map_err(lines)?;
+        plan.policy.criteria = rules::criteria(&self.checks).map_err(lines)?;
         Ok(plan)
     }
 }

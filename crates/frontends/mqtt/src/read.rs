@@ -62,7 +62,8 @@ impl MqttSubcommand {
         }
         for text in &common.check {
             let criterion = criteria::parse_criterion(text);
-            plan.criteria
+            plan.policy
+                .criteria
                 .push(criterion.map_err(|e| format!("--check '{text}': {e}"))?);
         }
         Ok(plan)
@@ -213,7 +214,7 @@ impl Pub {
         let mut plan = plan_for(self.load(work.ready_ns())?, work);
         if self.message.is_some() && self.subscribers > 0 {
             let text = "with a custom payload (-m), deliveries count as foreign, and are not timed or checked".to_owned();
-            plan.notes.push(Note { at: None, text });
+            plan.provenance.notes.push(Note { at: None, text });
         }
         Ok(plan)
     }

@@ -82,7 +82,7 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
     let common = command.what.common();
     let mut plan = command.what.plan()?;
     let notes = notes.into_iter().map(|text| Note { at: None, text });
-    plan.notes.extend(notes);
+    plan.provenance.notes.extend(notes);
     let Work::Mqtt(work) = &plan.work else {
         return Err("no MQTT".to_owned());
     };
@@ -149,7 +149,7 @@ pub fn ready(job: Job, sink: &SharedMessageSink) -> Result<session::Ready, Start
     if let Some(line) = hosts::first_line(ready.plan()) {
         sink.say(&format_args!("loadline: {line}"));
     }
-    for note in &ready.plan().notes {
+    for note in &ready.plan().provenance.notes {
         sink.warning(&note.text);
     }
     Ok(ready)

@@ -74,7 +74,7 @@ fn plan_with(secret: &str, in_plan_list: bool) -> Plan {
         at: None,
         text: format!("about {text}"),
     };
-    plan.notes = forms(secret).iter().map(note).collect();
+    plan.provenance.notes = forms(secret).iter().map(note).collect();
     if let plan::Load::Open { phases, .. } = &mut plan.load {
         let name = Some(format!("with {secret}"));
         phases.push(Phase {

@@ -56,11 +56,11 @@ pub fn plan(criteria: &[&str]) -> Plan {
     };
     let target = "http://shop.example.test:8080".into();
     let mut plan = Plan::new("shop.yml".into(), Format::NATIVE, target, load, Vec::new());
-    plan.criteria = criteria
+    plan.policy.criteria = criteria
         .iter()
         .map(|text| parse_criterion(text).unwrap())
         .collect();
-    plan.notes = vec![Note {
+    plan.provenance.notes = vec![Note {
         at: None,
         text: "`think: 0.5` is half a second".into(),
     }];

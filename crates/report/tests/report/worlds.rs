@@ -128,7 +128,7 @@ fn plan(world: World, criteria: &[&str]) -> Plan {
         load,
         vec![scenario],
     );
-    plan.criteria = criteria
+    plan.policy.criteria = criteria
         .iter()
         .map(|text| parse_criterion(text).unwrap())
         .collect();

@@ -179,7 +179,7 @@ fn undecidable_criteria_are_refused_before_the_record() {
     let runs = Runs::new("refused");
     let mut job = job(&lab, &runs, 1, &StopHandle::default());
     let criterion = plan::criteria::parse_criterion("p99 of \"GET /elsewhere\" < 1s");
-    job.plan.criteria.push(criterion.unwrap());
+    job.plan.policy.criteria.push(criterion.unwrap());
     let refused = prepare(job, &sink()).err().unwrap();
     assert!(refused.bad_input && refused.problems.len() == 1);
     assert!(!runs.0.exists());

@@ -201,7 +201,7 @@ impl Translator<'_> {
             scenarios,
         );
         plan.max_duration_ns = max_duration;
-        plan.omit_excerpts = self.omits_excerpts(root);
+        plan.policy.omit_excerpts = self.omits_excerpts(root);
         plan.about = super::about::read(root, self.findings);
         plan.variables = variables;
         plan.payloads = payloads;
@@ -209,16 +209,16 @@ impl Translator<'_> {
         plan.script = script;
         plan.setup = before;
         plan.teardown = after;
-        plan.criteria = self.criteria(root.get("criteria"));
-        plan.stop = self.stop_rules(root.get("stop"));
-        plan.server = self.server(root.get("server"));
+        plan.policy.criteria = self.criteria(root.get("criteria"));
+        plan.policy.stop = self.stop_rules(root.get("stop"));
+        plan.policy.server = self.server(root.get("server"));
         plan.secrets.extend(passwords(background.as_ref()));
         plan.background = background.filter(|_| !self.inputs.solo);
         plan.listen = listen.filter(|_| !self.inputs.solo);
         self.add_connect_phase(root, &mut plan);
         self.judged_together(&plan);
         plan.assumed = self.assumed(root.get("assume"));
-        plan.files = vec![path.display().to_string()];
+        plan.provenance.files = vec![path.display().to_string()];
         plan.allow_hosts = self.allowed_hosts(root.get("allow-hosts"));
         self.secrets(root, &mut plan);
         Some(plan)
@@ -435,8 +435,8 @@ impl Translator<'_> {
             criterion.of.is_none()
                 && (is_time || matches!(criterion.metric, Metric::Errors | Metric::Rate))
         };
-        let rules = plan.stop.iter().map(|rule| &rule.when);
-        for criterion in plan.criteria.iter().chain(rules).filter(of_all) {
+        let rules = plan.policy.stop.iter().map(|rule| &rule.when);
+        for criterion in plan.policy.criteria.iter().chain(rules).filter(of_all) {
             let text = format!("`{}` would mix {mixed}", criterion.text);
             self.findings.notes.push(plan::Note {
                 at: criterion.at.clone(),

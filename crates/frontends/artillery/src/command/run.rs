@@ -44,7 +44,7 @@ pub fn run(args: &RunFlags, sink: &SharedMessageSink) -> u8 {
         // The record shows the name that Artillery's cloud service would show.
         plan.name = args.name.clone().unwrap_or(plan.name);
         for (what, text) in [("note", &args.note), ("tags", &args.tags)] {
-            plan.notes.extend(text.as_ref().map(|text| Note {
+            plan.provenance.notes.extend(text.as_ref().map(|text| Note {
                 at: None,
                 text: format!("{what}: {text}"),
             }));
@@ -120,7 +120,10 @@ impl Manner<'_> {
             Ok(plan) => plan,
             Err(errors) => return refused(&errors, sink),
         };
-        plan.notes.iter().for_each(|note| tell_note(note, sink));
+        plan.provenance
+            .notes
+            .iter()
+            .for_each(|note| tell_note(note, sink));
         ca_env::as_node(&mut plan, sink);
         ca_env::can_be_read(&plan, sink);
         execute(plan, self.quiet, output, seed, sink)
@@ -201,7 +204,7 @@ fn execute(
             return FAILED;
         }
     };
-    let plugins = match Plugins::from_settings(&plan.frontend_settings) {
+    let plugins = match Plugins::from_settings(&plan.provenance.frontend_settings) {
         Ok(plugins) => plugins,
         Err(line) => {
             sink.error(&line);

@@ -35,7 +35,7 @@ const BUILT_IN: [&str; 5] = [
 ];
 
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
-    let plugins = Plugins::from_settings(&plan.frontend_settings)?;
+    let plugins = Plugins::from_settings(&plan.provenance.frontend_settings)?;
     let hook = Hook {
         expect: plugins.expect,
         endpoints: plugins.endpoints,

@@ -348,7 +348,7 @@ fn a_run_is_printed_again_from_its_record() {
         hidden: vec!["plugins.metrics-by-endpoint".into()],
         ..Plugins::default()
     };
-    plan.frontend_settings = plugins.settings();
+    plan.provenance.frontend_settings = plugins.settings();
     let run = write_all(&folder.0, &plan, intervals_with(accumulator()));
     let zone = || Zone::fixed(2 * 3600);
     let mut live = Console::new(&run.manifest, plugins, zone(), PrintOptions::default());

@@ -58,13 +58,13 @@ impl WrkCommand {
         plan.http.verify_tls = false;
         plan.http.tls.no_alpn = true;
         let files = self.script.iter();
-        plan.files = files.map(|path| path.display().to_string()).collect();
+        plan.provenance.files = files.map(|path| path.display().to_string()).collect();
         if connections != self.connections {
             let text = format!(
                 "{} connections cannot be divided evenly among {} threads: {connections} are opened, as in wrk",
                 self.connections, self.threads
             );
-            plan.notes.push(Note { at: None, text });
+            plan.provenance.notes.push(Note { at: None, text });
         }
         let secret_headers: Vec<String> = self
             .headers

@@ -135,7 +135,7 @@ pub(super) fn translate(
     plan.teardown = after;
     plan.variables = variables;
     plan.payloads = payloads;
-    plan.frontend_settings = plugins.settings();
+    plan.provenance.frontend_settings = plugins.settings();
     plan.http = http;
     plan.http.versions.usual = t.http_version();
     plan.rules = FailureRules {
@@ -143,7 +143,7 @@ pub(super) fn translate(
         failure_ends_iteration: false,
     };
     let files = inputs.files.iter().chain(&inputs.config);
-    plan.files = files.map(|path| path.display().to_string()).collect();
+    plan.provenance.files = files.map(|path| path.display().to_string()).collect();
     let names = inputs.secrets.clone();
     let environment = secrets::KnownSecrets::environment(inputs, &script.env_used);
     secrets::collect(&mut plan, secrets::KnownSecrets { names, environment });

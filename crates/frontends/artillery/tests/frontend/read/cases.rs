@@ -45,7 +45,7 @@ fn healthcheck() {
         (request.method.as_str(), request.label.as_str()),
         ("GET", "/healthcheck")
     );
-    assert_eq!(plan.notes, []);
+    assert_eq!(plan.provenance.notes, []);
     assert!(!plan.rules.status_fails && !plan.rules.failure_ends_iteration);
 }
 
@@ -102,7 +102,7 @@ fn fhir_and_stress() {
     );
     assert_eq!(get.label, "/fhir/R4/Patient/{{ patientId }}");
     assert_eq!(search.label, "/fhir/R4/Patient?name={{ familyName }}");
-    assert_eq!(plan.notes, []);
+    assert_eq!(plan.provenance.notes, []);
 }
 
 #[test]

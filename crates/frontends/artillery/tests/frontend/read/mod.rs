@@ -52,7 +52,8 @@ pub fn rate(per_second: f64) -> plan::Rate {
 }
 
 pub fn notes(plan: &Plan) -> Vec<String> {
-    plan.notes
+    plan.provenance
+        .notes
         .iter()
         .map(|note| match &note.at {
             Some(at) => format!("{}:{}: {}", at.line, at.column, note.text),
@@ -62,5 +63,6 @@ pub fn notes(plan: &Plan) -> Vec<String> {
 }
 
 pub fn plugins(plan: &Plan) -> Plugins {
-    Plugins::from_settings(&plan.frontend_settings).unwrap_or_else(|reason| panic!("{reason}"))
+    Plugins::from_settings(&plan.provenance.frontend_settings)
+        .unwrap_or_else(|reason| panic!("{reason}"))
 }

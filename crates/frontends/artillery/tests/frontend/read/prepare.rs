@@ -102,7 +102,7 @@ fn several_files_and_a_configuration() {
     ));
     let plan = ok(given.clone());
     assert_eq!(
-        (plan.target.expose().as_str(), plan.files.len()),
+        (plan.target.expose().as_str(), plan.provenance.files.len()),
         ("http://conf", 3)
     );
     let dirname = |value: &Variable| matches!(value, Variable::Constant(text) if text.as_str().is_some_and(|text| text.ends_with("/conf")));

@@ -272,7 +272,11 @@ fn captures_and_matches() {
         [false, true, true]
     );
     let refused = |keys: &str| lines(&errors(&flow(&format!("- get: {{ url: /, {keys} }}"))));
-    let noted = |keys: &str| plan(&flow(&format!("- get: {{ url: /, {keys} }}"))).notes;
+    let noted = |keys: &str| {
+        plan(&flow(&format!("- get: {{ url: /, {keys} }}")))
+            .provenance
+            .notes
+    };
     assert_eq!(
         noted("capture: { json: '$.a[', as: x }")[0].text,
         "`$.a[` is not a valid JSONPath: an index, a name or * is missing here; the capture fails, as in Artillery"
