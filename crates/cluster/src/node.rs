@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use engine::RunRole;
 use measure::Interval;
 use plan::{Problem, Share};
 use record::{Copier, RecordPiece, Run};
@@ -113,7 +114,9 @@ impl NodeProcess {
         job.json = None;
         job.copier = Some(Box::new(self.out.clone()));
         job.options.lease = Some(lease.clone());
-        job.options.takes_over = arming.takes_over;
+        if arming.takes_over {
+            job.options.role = RunRole::TakesOver;
+        }
         stop.set(Stopping {
             part: Some((job.options.stop.clone(), lease.clone())),
             takeovers: job.options.takeovers.clone(),

@@ -18,5 +18,5 @@ pub mod user;
 pub use collect::Sink;
 pub use compiled::SPARE_DESCRIPTORS;
 pub use program::{HookInterest, Interest};
-pub use run::{EngineOptions, Prepared, RunError};
+pub use run::{EngineOptions, Prepared, RunError, RunRole};
 pub use user::{hook, script};

@@ -12,7 +12,7 @@ use plan::{Load, Plan, Problem, Share};
 pub use error::RunError;
 pub use options::{
     AccumulatorMaker, BackgroundWork, DriverContext, DriverMaker, DueArrivals, EngineOptions,
-    PACING_SLACK_NS,
+    PACING_SLACK_NS, RunRole,
 };
 
 use crate::{
@@ -75,15 +75,15 @@ impl Prepared {
                 return Err(vec![Problem::anywhere(by_itself)]);
             }
         };
-        let is_own = options.driver.is_none() && options.share == Share::WHOLE && !options.is_late;
+        let is_own = options.driver.is_none() && options.share == Share::WHOLE;
         let workers = work.workers(options.workers, options.share);
-        let load_control = (options.steered
+        let load_control = (options.role == RunRole::Steered
             && is_own
             && plan.iterations.is_none()
             && !matches!(work.load, Load::Once | Load::Several { .. }))
         .then(|| LoadControl::new(&work.load, &work.schedule, work.most(plan, workers)));
         let listening = listening_workers(plan, &options);
-        let takeovers = takeovers(&work, &options, load_control.is_some());
+        let takeovers = takeovers(&work, &options);
         Ok(Prepared {
             load_control,
             takeovers,
@@ -178,7 +178,7 @@ impl Prepared {
         let (schedule, load_control) = (self.work.schedule.clone(), self.load_control.clone());
         let takeovers = self.takeovers.clone();
         let (own, workers) = (self.options.share, self.workers);
-        if self.options.is_late {
+        if self.options.role == RunRole::Late {
             return Box::new(|_, _| 0);
         }
         if let Some(due) = self.options.due.clone() {
@@ -239,7 +239,7 @@ impl Prepared {
                     share: position.part_of(self.options.share),
                     client: group.client.clone(),
                     labels: self.work.labels.clone(),
-                    arrives: !self.options.is_late,
+                    arrives: self.options.role != RunRole::Late,
                     publications: publications.clone(),
                 },
                 options: self.options.clone(),
@@ -438,10 +438,11 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 /// Returns the takeovers of a run. `None` unless it runs scenarios by a schedule that cannot change
 /// during the run.
-fn takeovers(work: &Compiled, options: &EngineOptions, is_steered: bool) -> Option<ShardTakeover> {
-    let is_own = options.driver.is_none() && work.program.is_some() && !options.is_late;
+fn takeovers(work: &Compiled, options: &EngineOptions) -> Option<ShardTakeover> {
+    let is_own = options.driver.is_none() && work.program.is_some();
     let arrives = matches!(work.load, Load::Open { .. });
-    (options.takes_over && is_own && arrives && !is_steered).then(|| {
+    let may_take_over = options.role == RunRole::TakesOver;
+    (may_take_over && is_own && arrives).then(|| {
         options.takeovers.open(options.share, &work.schedule);
         options.takeovers.clone()
     })

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use engine::{EngineOptions, Prepared, SPARE_DESCRIPTORS};
+use engine::{EngineOptions, Prepared, RunRole, SPARE_DESCRIPTORS};
 use measure::Label;
 use plan::{Criterion, Plan, Problem, Share, Work, criteria::Metric};
 use record::{Copier, Manifest, RunContext, RunStart};
@@ -184,7 +184,9 @@ pub(crate) fn prepare_as(
     }
     if let Some(part) = &job.part {
         job.options.seed = part.seed;
-        job.options.is_late = part.late;
+        if part.late {
+            job.options.role = RunRole::Late;
+        }
         job.plan.setup_vars = part.inherited.clone();
     }
     rules::apply_env_excerpts(&mut job.plan).map_err(RunRefused::bad_input)?;
@@ -225,10 +227,10 @@ pub(crate) fn prepare_as(
         return Err(RunRefused::bad_input(vec![problem]));
     }
     // This process does not control the schedules of external drivers and parts.
-    job.options.steered = job.live.view.is_some()
-        && job.frontend == "run"
-        && job.part.is_none()
-        && processes.is_none();
+    if job.live.view.is_some() && job.frontend == "run" && job.part.is_none() && processes.is_none()
+    {
+        job.options.role = RunRole::Steered;
+    }
     job.exports.fit(plan, processes.is_some())?;
     job.options.hosts = job.hosts.allow(plan).map_err(RunRefused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;

@@ -57,11 +57,25 @@ pub struct DriverContext {
 /// than a wake-up.
 pub const PACING_SLACK_NS: u64 = 100_000;
 
+/// What a process may do in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RunRole {
+    /// Runs its share of the load as planned.
+    #[default]
+    AsPlanned,
+    /// Runs the whole load, which can be changed during the run. Requires scenarios.
+    Steered,
+    /// Runs its share of the load, and may take over the shares of other processes.
+    TakesOver,
+    /// Joined late and therefore has no arrivals.
+    Late,
+}
+
 /// Options of a run, in addition to the plan.
 #[derive(Clone, Default)]
 pub struct EngineOptions {
-    /// Whether this process joined late and therefore has no arrivals.
-    pub is_late: bool,
+    /// What this process may do in the run.
+    pub role: RunRole,
     /// Number of workers. `None` derives the number from the planned peak.
     pub workers: Option<usize>,
     /// Seed for all random numbers.
@@ -81,10 +95,6 @@ pub struct EngineOptions {
     pub stop: StopHandle,
     /// Lease that the conductor must renew. `None` if the run has no conductor.
     pub lease: Option<Lease>,
-    /// Whether the load can be changed during the run. Requires scenarios in a single process.
-    pub steered: bool,
-    /// Whether the process may take over shares during the run.
-    pub takes_over: bool,
     /// Handle for takeovers. It rejects them if the work has fixed shares.
     pub takeovers: ShardTakeover,
     /// Memory budget of all workers together, in bytes. `None` means no limit.

@@ -5,7 +5,7 @@ use plan::ArrivalProcess;
 use proptest::prelude::*;
 
 use super::*;
-use crate::run::{EngineOptions, Prepared};
+use crate::run::{EngineOptions, Prepared, RunRole};
 use worker::{stop::Cause, takeover::TakeoverRefusal};
 
 #[derive(Debug, Default)]
@@ -246,10 +246,10 @@ fn delayed_worker_sends_taken_over_arrivals_late() {
 
 #[test]
 fn takeover_requires_scenarios_and_permission() {
-    let answer = |load: Load, takes_over: bool| {
+    let answer = |load: Load, role: RunRole| {
         let own = Share { index: 0, of: 2 };
         let options = EngineOptions {
-            takes_over,
+            role,
             share: own,
             ..EngineOptions::default()
         };
@@ -258,11 +258,11 @@ fn takeover_requires_scenarios_and_permission() {
         assert!(prepared.is_ok());
         takeovers.take_over(Share { index: 1, of: 2 }, SECOND, || 0)
     };
-    assert_eq!(answer(open(100, 8), true), Ok(()));
+    assert_eq!(answer(open(100, 8), RunRole::TakesOver), Ok(()));
     for refused in [
-        answer(open(100, 8), false),
-        answer(closed(4, 8), true),
-        answer(Load::Once, true),
+        answer(open(100, 8), RunRole::AsPlanned),
+        answer(closed(4, 8), RunRole::TakesOver),
+        answer(Load::Once, RunRole::TakesOver),
     ] {
         assert_eq!(refused, Err(TakeoverRefusal::NotHere));
     }

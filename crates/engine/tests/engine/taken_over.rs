@@ -41,7 +41,7 @@ fn taken_over_arrivals_are_sent_by_all_workers() {
     let (own, lost) = (Share { index: 0, of: 50 }, Share { index: 3, of: 20 });
     let takeovers = ShardTakeover::default();
     let options = EngineOptions {
-        takes_over: true,
+        role: engine::RunRole::TakesOver,
         takeovers: takeovers.clone(),
         share: own,
         workers: Some(2),
