@@ -1,4 +1,5 @@
-//! Embedded MQTT broker of a campaign. All stages share the broker, unless a target provides one.
+//! Embedded MQTT broker of a campaign. All stages share the broker, unless a target provides its
+//! own.
 
 use formats::native::campaign::{Campaign, Work};
 use session::{

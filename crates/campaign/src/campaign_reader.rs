@@ -14,7 +14,7 @@ use crate::{
     ledger::{CampaignHead, CampaignLedger, StageEnd},
 };
 
-/// Folder in a campaign's folder for sections that are written after the campaign.
+/// Subfolder of a campaign for sections that the team writes after the campaign.
 const NOTES: &str = "notes";
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub fn derive(
     derive_with(ledger, External::default(), sink).map_err(|error| error.to_string())
 }
 
-/// Reads the pages of all stages, with metrics of other tools.
+/// Reads the pages of all stages, including metrics of other tools.
 pub fn stage_pages(
     ledger: &CampaignLedger,
     external: &mut External,
@@ -163,8 +163,8 @@ fn identity(head: &CampaignHead, folder: &Path, sink: &SharedMessageSink) -> Ide
     }
 }
 
-/// Returns the plan's additions to the report, and the sections written after the campaign. Warns
-/// about sections that cannot be read.
+/// Returns the plan's additions to the report, and the sections that the team wrote after the
+/// campaign. Warns about sections that cannot be read.
 fn content(head: &CampaignHead, folder: &Path, sink: &SharedMessageSink) -> ReportContent {
     let mut content = head.content.clone();
     let files = fs::read_dir(folder.join(NOTES)).into_iter().flatten();
@@ -188,7 +188,7 @@ fn content(head: &CampaignHead, folder: &Path, sink: &SharedMessageSink) -> Repo
     content
 }
 
-/// Takes the title from the first line if that is a heading.
+/// Creates a section. If the first line is a heading, it becomes the title.
 fn section(name: String, text: &str) -> Section {
     let text = text.trim_start_matches('\u{feff}').trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));

@@ -70,7 +70,7 @@ pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8
 }
 
 fn mocks_of(options: &CampaignOptions) -> Result<bool, NotBegun> {
-    // Read recorded runs too, so that problems are found early.
+    // Read recorded runs now, so that problems are found early.
     let read = mock_plan::load(&options.file, None);
     read.map(|served| !served.mocks.is_empty())
         .map_err(NotBegun::BadInput)

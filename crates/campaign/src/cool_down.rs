@@ -1,5 +1,5 @@
-//! Probes the service after a stage, with few iterations, until a stop rule finds that it has
-//! recovered.
+//! Probes the service after a stage with few iterations, until a stop rule finds that the service
+//! has recovered.
 
 use analysis::{page::Page, summary::Summary};
 use decisions::campaign::CoolDown;
@@ -19,12 +19,12 @@ pub struct Before {
 }
 
 impl Before {
-    /// Derives the limits of a recovered service. Returns `None` if the baseline has no times.
+    /// Derives the limits for a recovered service. Returns `None` if the baseline has no times.
     #[must_use]
     pub fn from_baseline(baseline: &Summary) -> Option<Before> {
         let stats = baseline.headline_stats()?;
         let p95 = Some(&stats.p95).filter(|figure| !figure.too_few);
-        // With few requests, the maximum is closest to the p95.
+        // With few requests, the maximum is the best approximation of the p95.
         let ns = p95.and_then(|figure| figure.ns).or(stats.max.ns)?;
         Some(Before {
             bound_ns: (ns as f64 * AS_BEFORE) as u64,
@@ -109,7 +109,7 @@ pub fn look(
                 signal: ran.signal,
             });
         }
-        // Generator faults do not show the state of the service.
+        // Faults of the load generator do not show the state of the service.
         if let Some(reason) = invalid(&page) {
             if !is_measured {
                 cool_down.unmeasured = Some(reason);
@@ -158,7 +158,7 @@ fn looked(page: &Page) -> u64 {
         .map_or(run.elapsed_ns, |stopped| stopped.at_ns)
 }
 
-/// Returns when recovery began, which is the start of the window in which the rule fired.
+/// Returns when the recovery began, which is the start of the window in which the rule fired.
 fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Option<u64> {
     let stopped = page.summary.run.stopped.as_ref()?;
     let is_ours = stopped.text.contains(condition.split(" for ").next()?);

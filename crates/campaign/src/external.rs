@@ -9,7 +9,7 @@ use report::derived;
 
 use crate::ledger::CampaignLedger;
 
-/// Files of metrics, and how their clocks are aligned with the runs.
+/// Files with metrics, and how to align their clocks with the runs.
 #[derive(Debug)]
 pub struct External {
     pub files: Vec<ExternalMetrics>,
@@ -19,7 +19,7 @@ pub struct External {
 /// Why a campaign could not be rendered.
 #[derive(Debug)]
 pub enum NotRendered {
-    /// The metrics of another tool do not fit.
+    /// The metrics of another tool do not match the campaign.
     External(String),
     Record(String),
 }
@@ -45,7 +45,7 @@ impl Default for External {
 }
 
 impl External {
-    /// Aligns the clocks with the load of all stages.
+    /// Aligns the clocks of the files with the load of all stages.
     pub(crate) fn align(&mut self, ledger: &CampaignLedger) -> Result<(), NotRendered> {
         if self.files.is_empty() {
             return Ok(());
@@ -71,7 +71,7 @@ impl External {
         Ok(())
     }
 
-    /// Returns the page of a run with the metrics that were measured during it.
+    /// Returns the page of a run, including the external metrics that were measured during it.
     pub(crate) fn page(&mut self, folder: &Path, record: &str) -> Option<Page> {
         let dir = folder.join(record);
         if self.files.is_empty()
@@ -86,7 +86,7 @@ impl External {
         Some(audit::page(&run))
     }
 
-    /// Returns where the metrics are from. Fails if a file covers none of the runs.
+    /// Returns notes about the sources of the metrics. Fails if a file covers none of the runs.
     pub(crate) fn notes(&self, first_utc: &str) -> Result<Vec<String>, NotRendered> {
         let notes = self.files.iter().map(|metrics| metrics.note(first_utc));
         let notes: Result<Vec<String>, String> = notes.collect();

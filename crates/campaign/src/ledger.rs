@@ -164,7 +164,7 @@ impl CampaignLedger {
         written
     }
 
-    /// Marks a stage as failed, in memory only. A finished stage stays finished.
+    /// Marks a stage as failed, only in memory. A finished stage stays finished.
     pub fn failed(&mut self, stage: usize, reason: String) {
         if self.ended(stage).is_none() {
             self.lines.push(LedgerLine::Ended {
@@ -208,7 +208,8 @@ impl CampaignLedger {
         }
     }
 
-    /// Returns how a stage most recently ended. `None` if the stage was started again since then.
+    /// Returns how a stage most recently ended. `None` if the stage has been started again since
+    /// then.
     #[must_use]
     pub fn ended(&self, number: usize) -> Option<StageEnd<'_>> {
         self.lines.iter().rev().find_map(|line| match line {

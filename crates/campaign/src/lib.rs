@@ -62,7 +62,7 @@ impl From<LoadErrors> for NotBegun {
     }
 }
 
-/// Writes the report of a campaign again, with metrics of other tools.
+/// Writes the report of a campaign again, including metrics of other tools.
 pub fn render(
     folder: &Path,
     external: External,

@@ -1,9 +1,9 @@
-//! Planned rates of a stage, shown in the report.
+//! Planned rates of a stage, as shown in the report.
 
 use decisions::campaign::{Planned, PlannedCall, PresentVolume, VolumeRate};
 use plan::profile::Assumed;
 
-/// Returns the rates at the stage's highest level. `None` if the load is closed.
+/// Returns the rates at the highest level of the stage. `None` if the load is closed.
 pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
     let (profile, _) = session::profile::profile(plan, 0, Assumed::default()).ok()?;
     let rates = || {

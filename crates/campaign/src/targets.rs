@@ -10,7 +10,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Starts the first target, after a trial start of each embedded target.
+    /// Starts the first target. Before that, starts each embedded target once as a trial.
     pub fn begin(campaign: &Campaign, mocks: Option<&MockProcess>) -> Result<Targets, NotStarted> {
         let mut targets = Targets {
             name: String::new(),

@@ -1,4 +1,4 @@
-//! Exit code of a campaign, and descriptions of its stages: the exit code of a campaign, and their descriptions.
+//! Exit code of a campaign, and descriptions of how its stages ended.
 
 use analysis::summary::Summary;
 use decisions::campaign::{CoolDown, StageRow, StageVerdict, mended};
@@ -30,8 +30,8 @@ pub(super) fn code(rows: &[StageRow]) -> u8 {
     }
 }
 
-/// Whether Loadline itself failed. The exit code also stands for "no response", so it is not
-/// enough.
+/// Returns whether Loadline itself failed. The exit code alone is not enough, because it also
+/// stands for "no response".
 pub(super) fn has_failed(ran: &StageExit) -> bool {
     let run = || ran.record.as_deref().and_then(|dir| Run::open(dir).ok());
     ran.code == exit::COULD_NOT_RUN
