@@ -1,10 +1,11 @@
-//! Estimates the offset of another machine's monotonic clock from the fastest exchange.
+//! Estimates the offset of another machine's monotonic clock from the exchange with the shortest
+//! round trip.
 
 /// Maximum drift between two exchanges: 50 ppm over ten seconds.
 const DRIFT_NS: u64 = 500_000;
 
-/// Timestamps of an exchange: `asked` and `answered` from this clock, `came` and `went` from the
-/// other one.
+/// The timestamps of an exchange. `asked` and `answered` are from this clock, `came` and `went`
+/// from the other clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     pub asked_ns: u64,
@@ -40,7 +41,8 @@ impl Offset {
         here_ns.saturating_add_signed(self.ns)
     }
 
-    /// Returns the newer offset, unless the known one is still much better after its drift.
+    /// Returns the newer offset, unless the known offset is still much more accurate after its
+    /// drift.
     #[must_use]
     pub fn renewing(self, known: Option<Offset>) -> Offset {
         match known {
@@ -52,7 +54,7 @@ impl Offset {
         }
     }
 
-    /// Returns by how much two offsets contradict each other, for example because a clock was set.
+    /// Returns how much two offsets contradict each other, for example because a clock was set.
     /// `None` if they agree.
     #[must_use]
     pub fn contradicts(self, other: Offset) -> Option<u64> {

@@ -31,16 +31,17 @@ use crate::{
 
 const TICK_NS: u64 = SECOND;
 const LOOK_NS: u64 = 50 * MILLISECOND;
-/// Time without a message after which a node is no longer contacted.
+/// Time without a message after which the conductor no longer contacts a node.
 const SILENT_NS: u64 = 3 * SECOND;
 const ABORT_NS: u64 = 2 * SECOND;
-/// Time after a stop in which a node must answer. A node whose connection is closed gets no more.
+/// Maximum time for a node to respond to a stop. A node whose connection is closed gets no
+/// additional time.
 const ANSWER_NS: u64 = SECOND / 2;
-/// Time after a stop after which a node that has not answered counts as lost.
+/// Time after a stop at which a node that has not responded counts as lost.
 const GIVE_UP_NS: u64 = 2 * SECOND;
 const CLOCKS_NS: u64 = 10 * SECOND;
-/// Arrivals are spaced evenly over nodes if the clock error is below this share of the gap between
-/// arrivals.
+/// Maximum clock error, as a share of the gap between arrivals, at which arrivals are spaced evenly
+/// over nodes.
 const SPACING: f64 = 0.1;
 
 pub struct ConductorConfig {
@@ -50,7 +51,7 @@ pub struct ConductorConfig {
     pub keep: Option<PathBuf>,
 }
 
-/// Runs a distributed run. Calls `accepted` with the plan when everything is valid.
+/// Executes a distributed run. Calls `accepted` with the plan when everything is valid.
 pub fn conduct(
     mut job: Job,
     config: ConductorConfig,
@@ -109,7 +110,7 @@ pub fn conduct(
     let ended = parent
         .finish_with_error(trouble)
         .map_err(|error| refused(vec![error.to_string()]))?;
-    // Nodes whose record here is incomplete keep their own copy.
+    // Nodes whose record is incomplete here keep their own copy.
     for node in nodes.all.iter_mut().filter(|node| node.is_whole) {
         node.say(&ToNode::Bye);
     }
@@ -128,9 +129,9 @@ struct ConductedRun<'a, 'b> {
     plan: Plan,
     losses: Losses,
     announced: Urgency,
-    /// When the stop was announced. `None` before.
+    /// When the stop was announced. `None` before a stop.
     stopped_ns: Option<u64>,
-    /// Whether a message names the nodes that did not answer the stop.
+    /// Whether a message has named the nodes that did not respond to the stop.
     has_named_silent: bool,
     trouble: Option<String>,
     ticked_ns: u64,
@@ -178,7 +179,7 @@ impl ConductedRun<'_, '_> {
         ))
     }
 
-    /// Compares clock offsets before and after the run. Ignores differences within the error.
+    /// Compares the clock offsets before and after the run. Ignores differences within the error.
     fn clocks(&self) -> String {
         let apart = self.nodes.all.iter().filter_map(|node| {
             let (before, now) = (node.began?, node.offset?);
@@ -233,7 +234,7 @@ impl ConductedRun<'_, '_> {
             .any(|node| !matches!(node.state, NodeState::Finished | NodeState::Lost))
         {
             let mut until_ns = clock::monotonic_ns() + LOOK_NS;
-            // Handle all pending input before a node is treated as silent.
+            // Handle all pending input before treating a node as silent.
             while let Some((number, happened)) = self.nodes.next(until_ns) {
                 self.happened(number, happened);
                 until_ns = 0;
@@ -274,7 +275,7 @@ impl ConductedRun<'_, '_> {
             ) => {
                 let node = &mut self.nodes.all[number as usize];
                 if let Some(offset) = node.pong(ping, came_ns, went_ns, at_ns) {
-                    // An old offset loses accuracy by drift.
+                    // An old offset loses accuracy because of drift.
                     node.offset = Some(offset.renewing(node.offset));
                 }
             }
@@ -413,13 +414,13 @@ impl ConductedRun<'_, '_> {
         self.nodes.say(&ToNode::Stop { text, urgent });
         if self.stopped_ns.is_none() {
             self.stopped_ns = Some(clock::monotonic_ns());
-            // A node that runs answers at once, so that its silence is noticed.
+            // A running node responds immediately, so its silence becomes noticeable.
             self.nodes.all.iter_mut().for_each(RemoteNode::ping);
         }
     }
 
-    /// After a stop, names the nodes that do not answer. Counts them as lost soon after, because a
-    /// node that cannot be reached cannot be stopped before its lease ends.
+    /// After a stop, names the nodes that do not respond. They soon count as lost, because a node
+    /// that cannot be reached cannot be stopped before its lease ends.
     fn give_up_silent(&mut self) {
         let Some(stopped_ns) = self.stopped_ns else {
             return;
@@ -463,7 +464,7 @@ impl ConductedRun<'_, '_> {
         let now = clock::monotonic_ns();
         let asks = now >= self.clocks_ns + CLOCKS_NS;
         if self.announced > Urgency::None {
-            // Send this to nodes that were silent earlier, too.
+            // Also send this to nodes that were silent earlier.
             let text = self.cause();
             let urgent = self.announced == Urgency::Abort;
             self.nodes.say(&ToNode::Stop { text, urgent });
@@ -497,7 +498,7 @@ impl ConductedRun<'_, '_> {
         self.conducting.look();
     }
 
-    /// Whether the time limit for nodes to end after an abort has passed.
+    /// Returns whether the time for nodes to end after an abort is over.
     fn is_given_up(&mut self, now_ns: u64) -> bool {
         self.announced == Urgency::Abort
             && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS

@@ -13,16 +13,16 @@ pub struct Link {
 }
 
 pub trait Backend: Send {
-    /// Starts all nodes, or none on an error. `None` means all available nodes, or the default
-    /// number.
+    /// Starts all nodes, or none if an error occurs. `None` means all available nodes, or the
+    /// default number.
     fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String>;
 
-    /// Returns why a node ended, if known. The text continues "node 1".
+    /// Returns why a node ended, if known. The text follows "node 1".
     fn why_gone(&mut self, node: u64) -> Option<String>;
 
     fn is_here(&self) -> bool;
 
-    /// Ends a node that does not answer, if its process runs on this machine.
+    /// Ends a node that does not respond, if its process runs on this machine.
     fn end(&mut self, _node: u64) {}
 }
 

@@ -1,5 +1,5 @@
-//! Takes over the arrivals of a lost node. Starts only after the node's lease has expired, so that
-//! no arrival is sent twice.
+//! Takes over the arrivals of a lost node, only after the node's lease has expired, so that no
+//! arrival is sent twice.
 
 use std::collections::BTreeSet;
 
@@ -142,7 +142,7 @@ impl Losses {
             .position(|taking| taking.asked.contains(&(taker, share)))?;
         let taking = &mut self.taking[place];
         if !done && taking.tries < TRIES {
-            // The node was too late for the agreed time, so try a later one.
+            // A node was not ready at the agreed time, so try a later time.
             taking.tries += 1;
             let from_ns = (now_ns + AHEAD_NS).next_multiple_of(SLOT_NS);
             taking.from_ns = taking.from_ns.max(from_ns);
@@ -172,7 +172,7 @@ impl Losses {
             .collect()
     }
 
-    /// Returns the event of a takeover. `None` if the share was taken over only partly, which has
+    /// Returns the event of a takeover. `None` if only part of the share was taken over, which has
     /// already been reported.
     fn report(&mut self, place: usize, now_ns: u64) -> Option<Event> {
         if !self.taking[place].asked.is_empty() {

@@ -34,7 +34,7 @@ impl Merger {
         }
     }
 
-    /// Adds a chunk and returns the intervals that are now complete. Late data stays only in the
+    /// Adds a chunk and returns the intervals that are now complete. Late data remains only in the
     /// node's record.
     pub fn take(&mut self, node: u64, unfolded: DecodedChunk, in_flight_ages: Ages) -> Vec<Merged> {
         let index = unfolded.frame.index;

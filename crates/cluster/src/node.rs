@@ -1,4 +1,4 @@
-//! A node runs a part for a conductor until the conductor ends it, its lease expires, or the part
+//! A node runs a part for a conductor, until the conductor ends it, its lease expires, or the part
 //! has finished.
 
 use std::{
@@ -337,7 +337,7 @@ impl ConductorReader {
                 }
             }
         };
-        // If the thread cannot start, the end of the stream ends the node.
+        // If the thread cannot start, the end of the stream will end the node.
         let _ = std::thread::Builder::new().name("ears".into()).spawn(hear);
         ConductorReader { incoming, stop }
     }

@@ -47,7 +47,7 @@ pub struct RemoteNode {
 }
 
 impl RemoteNode {
-    /// Sends a message. A failure becomes apparent when the node stays silent.
+    /// Sends a message. If sending fails, the node's silence will show it.
     pub fn say(&mut self, message: &ToNode) {
         let _ = wire::write(&mut self.out, message, &[]);
     }
@@ -273,7 +273,7 @@ impl Nodes {
                     rest,
                     at_ns,
                 ) => {
-                    // Nodes that are ready may already be sending records.
+                    // Nodes that are ready may already be sending their records.
                     others.push_back((number, NodeEvent::Said(message, rest, at_ns)));
                     continue;
                 }
@@ -334,7 +334,7 @@ impl Nodes {
         reason.to_owned()
     }
 
-    /// Ends a node that does not answer, if its process runs on this machine.
+    /// Ends a node that does not respond, if its process runs on this machine.
     pub fn end(&mut self, number: u64) {
         self.backend.end(number);
     }

@@ -23,7 +23,7 @@ use crate::link::{Backend, COMMAND, Link};
 const CONTROL: u32 = u32::MAX;
 const PLACE_S: u64 = 60;
 const LONGEST: u32 = 256 << 20;
-/// Number of 50 ms polls for the release of nodes.
+/// Number of polls, 50 ms apart, that wait for the release of nodes.
 const RELEASE: usize = 600;
 const HOW: &str = "install Ray with: pip install 'loadline[ray]'";
 

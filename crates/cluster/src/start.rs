@@ -18,7 +18,7 @@ use crate::{
     wire::{Arming, SessionPart, ToConductor, ToNode},
 };
 
-/// How long a node may send without a renewal of its lease.
+/// Time that a node may send without a renewal of its lease, in nanoseconds.
 pub const LEASE_NS: u64 = 5 * SECOND;
 const ARM: Duration = Duration::from_secs(300);
 const AGREED_NS: u64 = 500 * MILLISECOND;

@@ -19,12 +19,12 @@ pub enum ToNode {
     Ping {
         number: u64,
     },
-    /// Prepares a part. May contain secrets, so it is never stored.
+    /// Prepares a part. The message may contain secrets, so it is never stored.
     Arm {
         test: Value,
         part: Box<Arming>,
     },
-    /// Measures how much load the machine can send, up to `enough`.
+    /// Measures how much load the machine can generate, up to `enough`.
     Measure {
         enough: f64,
     },

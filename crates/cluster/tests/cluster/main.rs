@@ -1,5 +1,5 @@
-//! Tests the public API: records that are copied in pieces, and the cost of a conductor with many
-//! nodes.
+//! Tests of the public API: records that are copied in pieces, and the cost of a conductor with
+//! many nodes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
