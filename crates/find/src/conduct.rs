@@ -39,7 +39,7 @@ pub fn conduct(
     let began_ns = clock::monotonic_ns();
     let wall_ns = clock::wall_ns();
     let folder = folder(options, wall_ns);
-    // One handle covers all probes, so that a signal between two probes counts.
+    // One handle covers all probes, so that a signal between two probes also counts.
     let stop = StopHandle::default();
     let _signal_handler =
         signals::hear(&stop, String::new(), sink).map_err(|error| ProbeError {
@@ -141,7 +141,7 @@ impl Searching<'_> {
     }
 
     /// Waits after a probe until the service responds again. Returns `None` if the search
-    /// continues, or else the signal, if any.
+    /// continues. Otherwise, returns the signal, if any.
     fn waits(
         &mut self,
         env: &ProbeEnv<'_>,

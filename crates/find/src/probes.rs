@@ -117,7 +117,7 @@ impl<'a> ProbeEnv<'a> {
         })))
     }
 
-    /// Returns arrivals and responses of a probe. `None` unless the search varies the rate.
+    /// Returns the arrivals and responses of a probe. `None` unless the search varies the rate.
     fn flow(&self, run: &Run, probe: &Probe) -> Option<Flow> {
         let is_rate = self.options.over == Over::Rate && !self.options.is_sweep;
         is_rate.then(|| flow(run, PHASE, probe.level)).flatten()
@@ -131,7 +131,7 @@ impl<'a> ProbeEnv<'a> {
         };
         let until = match probe.reason {
             ProbeReason::Near => Some("plain"),
-            // A repeated level needs its full time.
+            // A repeated level needs its full duration.
             ProbeReason::Again => None,
             ProbeReason::Up | ProbeReason::Down | ProbeReason::Between => Some("decided"),
         };
@@ -263,7 +263,7 @@ fn is_mute(summary: &Summary) -> bool {
     requests.issued == 0 || requests.unanswered * 2 > requests.issued
 }
 
-/// Returns why a probe is invalid, if generator faults could have changed its result.
+/// Returns why a probe is invalid, if faults of the load generator could have changed its result.
 fn invalid(summary: &Summary, probed: &ProbeResult) -> Option<(InvalidProbe, String)> {
     const BUSY: f64 = 0.5;
     const ALL: f64 = 0.995;

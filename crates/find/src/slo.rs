@@ -1,4 +1,4 @@
-//! Limits criteria to the phase of a probe.
+//! Restriction of criteria to the phase of a probe.
 
 use crate::PHASE;
 

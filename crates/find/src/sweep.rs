@@ -1,4 +1,4 @@
-//! Sweep: measures rising numbers of users until more users would yield no new information.
+//! Sweep: measures increasing numbers of users until more users would give no new information.
 
 use decisions::find::{
     search::{InvalidProbe, Probe, ProbeReason},
