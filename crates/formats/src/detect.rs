@@ -1,4 +1,4 @@
-//! Selects the reader of a file by the file's name or content.
+//! Detection of a test file's format by its name or content.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Parses `.env` files like Node's `dotenv`, and ignores the lines that it ignores.
+//! Parser for `.env` files. It accepts the same lines as Node's `dotenv`, and ignores the others.
 
 #[must_use]
 pub fn parse(text: &str) -> Vec<(String, String)> {

@@ -1,4 +1,4 @@
-//! Access to files. Readers use a function for it, which tests and fuzzing replace.
+//! Access to files through a function, which tests and fuzzing can replace.
 
 use std::{
     cell::RefCell,
@@ -11,7 +11,7 @@ use std::{
 
 use plan::{At, Plan, Problem};
 
-/// Returns the bytes of a file, or the reason why it cannot be read.
+/// A function that returns the bytes of a file, or the reason why it cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 
 pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
@@ -19,7 +19,7 @@ pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 const LARGEST: u64 = 1 << 30;
-/// Maximum size read from a device such as a terminal, because `/dev/zero` is endless.
+/// Maximum size to read from a device such as a terminal. `/dev/zero` is endless.
 const LARGEST_OF_DEVICE: u64 = 1 << 20;
 
 /// Reads a file or pipe that the user named. Fails if it is too large.
@@ -70,8 +70,8 @@ impl Noting {
     }
 }
 
-/// Returns the text of a file. If it is not UTF-8, the error contains the position of the first
-/// invalid byte.
+/// Converts the bytes of a file to text. If they are not UTF-8, the error contains the position of
+/// the first invalid byte.
 pub fn text(bytes: Vec<u8>) -> Result<String, NotText> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];

@@ -1,5 +1,5 @@
-//! Collects problems, notes and secrets. The reader continues after a problem, so that all problems
-//! are reported together.
+//! Collects problems, notes and secrets. Readers continue after a problem, so that all problems are
+//! reported together.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! Readers turn test files into a [`plan::Plan`], or into a list of all problems with their
 //! positions.
 //!
-//! This crate reads native plans and URLs. Front ends read files of other tools with its documents,
-//! tables, templates and findings.
+//! This crate reads native plans and URLs. Front ends use its documents, tables, templates and
+//! findings to read the files of other tools.
 //!
 //! The caller supplies environment variables and prints messages.
 
@@ -47,12 +47,12 @@ pub struct Inputs {
     pub process_env: Vec<(String, String)>,
     pub secrets: Vec<String>,
     pub test_id: String,
-    /// Whether to run another tool's file by native rules, by which a status of 400 or above is a
-    /// failed request.
+    /// Whether to run another tool's file by native rules. By these rules, a status of 400 or above
+    /// is a failed request.
     pub native: bool,
     pub memory: Option<u64>,
     pub mocks: Vec<plan::mocks::MockAddress>,
-    /// Name of the run, shared by all of its processes. `None` if the run has a single process.
+    /// Number that names the run in all of its processes. `None` if the run has a single process.
     pub run_name: Option<u32>,
 }
 

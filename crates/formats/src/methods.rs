@@ -1,7 +1,6 @@
 //! Names of HTTP methods.
 
-/// Methods that are registered with IANA, except `CONNECT` (for proxies) and `PRI` (internal to
-/// HTTP/2).
+/// Methods registered with IANA, except `CONNECT` (for proxies) and `PRI` (internal to HTTP/2).
 pub const METHODS: &[&str] = &[
     "get",
     "head",

@@ -15,7 +15,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Formats ` (did you mean `X`?)`. Returns empty text if no candidate is similar.
+/// Returns ` (did you mean `X`?)`, or an empty text if no candidate is similar.
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates)
         .map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))

@@ -1,4 +1,4 @@
-//! Proxies: their URLs, and the environment variables of other HTTP clients.
+//! Proxies: their URLs, and the environment variables that other HTTP clients use.
 
 use plan::{Note, Plan, Proxies, Proxy};
 use url::Url;
@@ -28,7 +28,7 @@ pub fn parse(text: &str) -> Option<Proxy> {
 ///
 /// # Errors
 ///
-/// Returns an error that names the variable whose value is not the URL of a proxy.
+/// Fails with the name of the variable whose value is not a valid proxy URL.
 pub fn from_environment(environment: &[(String, String)]) -> Result<Proxies, String> {
     let value = |names: [&str; 2]| {
         let mut all = names.into_iter().filter_map(|name| {
@@ -61,7 +61,8 @@ pub fn from_environment(environment: &[(String, String)]) -> Result<Proxies, Str
     })
 }
 
-/// Returns a note if requests to the target go through a proxy, because their times include it.
+/// Returns a note if requests to the target go through a proxy, because their times include the
+/// proxy.
 #[must_use]
 pub fn note(plan: &Plan) -> Option<Note> {
     let origin = codec::url::parse(plan.target.expose())?.origin;

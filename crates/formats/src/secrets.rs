@@ -19,8 +19,8 @@ use crate::Inputs;
 #[derive(Default)]
 pub struct KnownSecrets<'a> {
     pub names: Vec<String>,
-    /// Environment variables that the file uses. Secrets among them may appear in the plan under
-    /// other names.
+    /// Environment variables that the file uses. Their secrets may appear in the plan under other
+    /// names.
     pub environment: Vec<(&'a str, &'a str)>,
 }
 
@@ -266,7 +266,7 @@ impl Secrets {
         }
     }
 
-    /// Adds the whole text and, for `Bearer TOKEN`, the token.
+    /// Adds the whole text, and for `Bearer TOKEN` also the token.
     fn text(&mut self, text: &str) {
         let scheme = |word: &str| {
             ["bearer", "basic", "token", "digest", "apikey"]
@@ -286,7 +286,7 @@ impl Secrets {
         }
     }
 
-    /// Adds `?token=…` and `user:password@` of a URL, as written.
+    /// Adds `?token=…` and `user:password@` in a URL, as written.
     fn url(&mut self, url: &str) {
         if let Some((_, query)) = url.split_once('?') {
             for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {

@@ -1,16 +1,16 @@
-//! The usual request to an API of language models, for `loadline run URL --stream FORMAT`.
+//! The default request to a language-model API, for `loadline run URL --stream FORMAT`.
 
 use plan::event_stream::StreamFormat;
 use serde_json::{Value, json};
 
-/// Prompt of the usual request.
+/// Prompt of the default request.
 const PROMPT: &str = "Explain in a few sentences what a load test is.";
-/// Maximum number of tokens of its response.
+/// Maximum number of tokens in the response.
 const MOST_TOKENS: u64 = 256;
-/// Model that it names if none is chosen.
+/// Model in the request if the user does not choose one.
 pub const USUAL_MODEL: &str = "default";
 
-/// Path and body of a request.
+/// The path and body of a request to a language-model API.
 pub(crate) struct StreamRequest {
     pub path: &'static str,
     pub body: String,
@@ -19,7 +19,7 @@ pub(crate) struct StreamRequest {
 }
 
 impl StreamRequest {
-    /// Returns the usual request. `None` if the format is not of a model API.
+    /// Returns the default request. `None` if the format does not belong to a model API.
     pub(crate) fn usual(format: StreamFormat, model: Option<&str>) -> Option<StreamRequest> {
         let model = model.unwrap_or(USUAL_MODEL);
         let messages = json!([{ "role": "user", "content": PROMPT }]);

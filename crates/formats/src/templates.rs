@@ -22,7 +22,7 @@ pub struct Templates {
     pub sets: BTreeSet<String>,
     pub fake_data: bool,
     pub strict: bool,
-    /// Functions that templates may call.
+    /// The functions that templates may call.
     pub functions: Functions,
 }
 
@@ -109,7 +109,7 @@ impl Templates {
         template
     }
 
-    /// Marks a variable, or a part of one, as set by a step.
+    /// Marks a variable, or part of a variable, as set by a step.
     pub fn sets(&mut self, path: &str) {
         self.sets.insert(Path::parse(path).root().to_owned());
     }

@@ -12,16 +12,16 @@ use url::{ParseError, Url};
 
 use crate::{LoadErrors, findings::Findings, stream_request::StreamRequest};
 
-/// Options for a URL. Defaults are 10/s, evenly spaced, for 10 s, with at most 100 requests in
-/// flight.
+/// Options for a plan from a URL. Defaults are 10/s, evenly spaced, for 10 s, with at most 100
+/// requests in flight.
 #[derive(Debug, Clone, Default)]
 pub struct UrlOptions {
     pub rate: Option<Rate>,
-    /// Number of connections shared by all requests. Without a rate, the number of users in a
+    /// Number of connections that all requests share. Without a rate, the number of users in a
     /// closed loop.
     pub connections: Option<u32>,
     pub duration_ns: Option<u64>,
-    /// Distribution of arrivals. Evenly spaced by default.
+    /// Distribution of arrivals. `None` means evenly spaced.
     pub arrivals: Option<ArrivalProcess>,
     pub users: Option<u32>,
     /// Exact number of requests.
@@ -30,9 +30,9 @@ pub struct UrlOptions {
     pub method: Option<String>,
     pub body: Option<BodyOption>,
     pub user: Option<(String, String)>,
-    /// Format of a streamed response.
+    /// Format of the response, if it is streamed.
     pub stream: Option<StreamFormat>,
-    /// Model that the usual request to a model API names.
+    /// Model in the default request to a model API.
     pub model: Option<String>,
 }
 
@@ -124,10 +124,10 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     findings.finish(Some(plan))
 }
 
-/// Longest duration of a streamed response. Long texts take minutes.
+/// Maximum duration of a streamed response. Long texts take minutes.
 const STREAM_NS: u64 = 300 * SECOND;
 
-/// Reads the response as a stream, and sends the usual request if the user gave no body.
+/// Reads the response as a stream, and sends the default request if the user gave no body.
 fn read_stream(request: &mut Request, format: StreamFormat, usual: Option<StreamRequest>) {
     request.stream = Some(EventStream {
         max_time_ns: Some(STREAM_NS),

@@ -1,4 +1,4 @@
-//! Builds the tree from events of the scanner. Enforces limits against malicious files.
+//! Builds a document tree from the scanner's events. Enforces limits against malicious files.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,13 @@ use super::{
     surrogates::{self, Joined},
 };
 
-/// Maximum depth, limited because functions that walk a tree are recursive.
+/// Maximum nesting depth. It is limited because functions that walk a tree are recursive.
 const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 1_000_000;
 const MAX_BYTES: usize = 64 << 20;
 
-/// Parses one document of YAML, which includes JSON. `file` is the number of the file in marks.
+/// Parses a single YAML document, which may also be JSON. `file` is the index of the file for
+/// marks.
 ///
 /// Fails if the text is not YAML, contains several documents, or exceeds a limit.
 pub fn parse(file: usize, text: &str, dialect: Dialect) -> Result<Document, SyntaxError> {
@@ -82,7 +83,8 @@ enum Content {
 #[derive(Default)]
 struct MapFrame {
     entries: Vec<Entry>,
-    /// Index in `entries` of each key, and whether the entry was merged and may be overridden.
+    /// For each key, its index in `entries`, and whether it came from a merge and may be
+    /// overridden.
     seen: HashMap<String, (usize, bool)>,
     key: Option<Key>,
 }
@@ -231,7 +233,7 @@ impl<'a> Builder<'a> {
             scalar.is_plain() && scalar.text.is_empty(),
             self.pending_key(),
         ) {
-            // If the value is absent, use the position of the key.
+            // If the value is missing, use the position of the key.
             mark = key;
         }
         let value = scalar.resolve(self.dialect, mark)?;
@@ -281,8 +283,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Adds a finished node. `mark` is the position of use, which for an alias differs from its
-    /// definition.
+    /// Adds a finished node. `mark` is the position at which the node is used. For an alias, it
+    /// differs from the position of the definition.
     fn add(&mut self, node: Node, mark: Mark) -> Result<(), SyntaxError> {
         match self.stack.last_mut() {
             None => self.root = Some(node),

@@ -1,4 +1,4 @@
-//! YAML and JSON files as trees with positions, independent of the meaning of keys.
+//! YAML and JSON files as trees with positions. The meaning of keys does not matter here.
 //!
 //! A library scans the text. The [`Dialect`] determines the types of plain scalars.
 
@@ -16,7 +16,7 @@ pub use build::parse;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// js-yaml 3, as used by Artillery: numbers in base 60, `_` in numbers, `0b`, octal numbers
+    /// js-yaml 3, as used by Artillery: numbers in base 60, `_` in numbers, `0b`, and octal numbers
     /// with a leading zero.
     JsYaml,
     Core,
@@ -43,8 +43,8 @@ impl Mark {
 #[derive(Debug, Clone)]
 pub struct Node {
     pub mark: Mark,
-    /// Number of columns from the mark to the first character of the text. `None` if unknown
-    /// (blocks, folded lines).
+    /// Number of columns from the mark to the first character of the text. `None` if unknown, as in
+    /// blocks and folded lines.
     pub inset: Option<usize>,
     pub data: NodeData,
 }
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// Converts a JSON value. All nodes get the same position, such as the position of a
+    /// Converts a JSON value. All nodes get the same position, for example the position of a
     /// command-line option.
     pub fn from_value(mark: Mark, value: Value) -> Node {
         let data = match value {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Dialect;
 
-/// Determines the value of a plain scalar. Fails for numbers that JSON cannot represent.
+/// Determines the value of a plain scalar. Fails if it is a number that JSON cannot represent.
 pub(super) fn resolve(text: &str, dialect: Dialect) -> Result<Value, String> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
@@ -69,7 +69,7 @@ fn sign(text: &str) -> (i128, &str) {
     }
 }
 
-/// Parses digits of a radix. `_` is allowed between digits but not at the end.
+/// Parses digits in a radix. `_` is allowed between digits but not at the end.
 fn digits(text: &str, radix: u32) -> Option<Number> {
     let plain = text.replace('_', "");
     if plain.is_empty() || text.ends_with('_') || !plain.chars().all(|c| c.is_digit(radix)) {

@@ -1,5 +1,5 @@
 //! Joins surrogate pairs. JSON escapes a character beyond U+FFFF with two escapes
-//! (`\\ud83d\\ude00`), YAML with one. Positions in the file are preserved.
+//! (`\\ud83d\\ude00`), while YAML uses one. Positions in the file are preserved.
 
 use std::borrow::Cow;
 

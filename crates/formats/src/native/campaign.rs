@@ -1,4 +1,4 @@
-//! Reads campaigns: native plans with a list of stages. A stage has its own load, and additional
+//! Reads campaigns: native plans with a list of stages. A stage has its own load and additional
 //! criteria and stop rules, or is another tool's command line.
 
 mod content;
@@ -31,7 +31,7 @@ const TARGET_TIGHT: &str = "{{target}}";
 #[derive(Debug, Clone)]
 pub struct Campaign {
     pub name: String,
-    /// The base URL, or the embedded target (`lab:NAME`). `None` if other tools run all stages.
+    /// Base URL, or embedded target (`lab:NAME`). `None` if other tools run all stages.
     pub target: Option<String>,
     pub stages: Vec<PlannedStage>,
     /// How to wait between stages and after the last one. `None` means no wait.
@@ -49,7 +49,7 @@ pub struct PlannedStage {
     pub work: Work,
     pub on_fail: OnFail,
     pub target: Option<String>,
-    /// Index of an earlier stage with the same load and another target, for comparison.
+    /// Index of an earlier stage with the same load and another target, to compare with.
     pub against: Option<usize>,
     /// Text for the report, in Markdown.
     pub notes: Option<String>,
@@ -184,7 +184,8 @@ fn first_name(stages: &Node) -> Option<&str> {
         .find_map(|item| item.get("name")?.as_str())
 }
 
-/// Whether the plan of a stage does not have this key of the campaign.
+/// Returns whether this key belongs to the campaign, so that the plan of a stage does not contain
+/// it.
 fn is_of_campaign(key: &str) -> bool {
     model::CAMPAIGN.contains(&key) || ["load", "workloads"].contains(&key)
 }
@@ -449,8 +450,8 @@ impl CampaignReader<'_> {
         })
     }
 
-    /// Formats each source as `NAME=PLACE`, because a mapping cannot be passed on the command line
-    /// of another tool.
+    /// Formats each source as `NAME=PLACE`, because a mapping cannot be passed on another tool's
+    /// command line.
     fn sources(&mut self, node: Option<&Node>) -> Vec<String> {
         let mut sources = Vec::new();
         for Entry { key, value, .. } in node.map(Node::entries).unwrap_or_default() {

@@ -1,5 +1,5 @@
-//! Native plans: `loadline: 1` and a strict grammar. Unknown keys, durations without a unit, and
-//! unset variables are problems.
+//! Native plans, which start with `loadline: 1` and have a strict grammar. Unknown keys, durations
+//! without a unit, and unset variables are problems.
 
 mod about;
 pub mod campaign;
@@ -28,11 +28,11 @@ impl TestFileReader for Plans {
     }
 
     fn detects(&self, file: &FileSample<'_>) -> bool {
-        // Accept broken files too, because this reader reports the position of the error.
+        // Also accept broken files, because this reader reports the position of the error.
         let entries = file.root().map_or(&[][..], |root| root.entries());
         let has = |key: &str| entries.iter().any(|entry| entry.key == key);
         // Accept a plan without its first line, because no other format has a load or stages at the
-        // top.
+        // top level.
         entries.first().is_some_and(|entry| entry.key == KEY)
             || (has("load") || has("workloads") || has("stages")) && !has("config")
             || file.is_broken() && file.first_word() == KEY
@@ -67,14 +67,14 @@ pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     load_with(&inputs, &from_text(name, text))
 }
 
-/// Whether a file is a native plan with stages. `false` if the file cannot be read.
+/// Returns whether a file is a native plan with stages. Returns `false` if the file cannot be read.
 #[must_use]
 pub fn is_campaign(inputs: &Inputs) -> bool {
     let root = open_plan(inputs, &from_disk, &mut Findings::default());
     root.is_some_and(|root| root.get(KEY).is_some() && root.get("stages").is_some())
 }
 
-/// Reads a plan, and every file that it names, with a function that replaces access to files.
+/// Reads a plan and all files that it names. `read` replaces the access to files.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! The keys of each mapping of a native plan. Other keys are rejected with a message that suggests
-//! the nearest key.
+//! The keys of each mapping in a native plan. Other keys are rejected with a message that suggests
+//! the most similar key.
 
 pub const PLAN: &[&str] = &[
     "loadline",
@@ -150,7 +150,7 @@ pub const CSV: &[&str] = &[
 pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps", "on-error"];
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth", "today"];
 pub const TODAY: &[&str] = &["volume", "hours", "clustering"];
-/// Keys of steps other than requests. The key of a request is its method.
+/// Keys of steps that are not requests. The key of a request is its method.
 pub const STEPS: &[&str] = &[
     "think",
     "loop",
@@ -183,7 +183,7 @@ pub const REQUEST: &[&str] = &[
     "before",
     "after",
 ];
-/// Keys of an item of `multipart` if it is a mapping.
+/// Keys of an item of `multipart`, if the item is a mapping.
 pub const PART: &[&str] = &["value", "file", "type", "filename"];
 pub const AUTH: &[&str] = &["user", "password"];
 pub const CAPTURE: &[&str] = &[

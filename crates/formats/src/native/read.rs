@@ -179,7 +179,7 @@ pub(super) fn grammar<T>(
         .ok()
 }
 
-/// Repairs a stop rule without quotes, which YAML reads as a mapping because it contains `: `.
+/// Repairs a stop rule without quotes. YAML reads it as a mapping, because it contains `: `.
 pub(super) fn rule(item: &Node) -> Node {
     match &item.data {
         NodeData::Map(pairs) if pairs.len() == 1 => {

@@ -1,4 +1,4 @@
-//! JSON schema of native plans, for editors. Keys come from [`super::model`]. The schema cannot
+//! JSON schema of native plans, for editors. The keys come from [`super::model`]. The schema cannot
 //! express checks of labels or files.
 
 mod campaign;

@@ -40,7 +40,7 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
         (mqtt.version, mqtt.connect_every_ns),
         (Version::V311, 20 * MILLISECOND)
     );
-    // 6 clients at 50/s, and one second more.
+    // 6 clients at 50/s, plus one second.
     assert_eq!(
         (mqtt.clients(), mqtt.ready_ns()),
         (6, SECOND + 120 * MILLISECOND)
@@ -60,7 +60,7 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
         let of = plan::background::Publications::new(&load?, 1, mqtt.ready_ns(), plan.end_ns());
         Some(of.planned())
     });
-    // 30/s for 10 s, less those of 1.12 s. Then 2 s at 1/s and 2 s at 3/s.
+    // 30/s for 10 s, except for the first 1.12 s. Then 2 s at 1/s and 2 s at 3/s.
     assert_eq!(planned.collect::<Vec<_>>(), [None, Some(300 - 34), Some(8)]);
     assert_eq!(plan.problems(), []);
     assert!(plan.secrets.contains(&"hush".to_owned()));

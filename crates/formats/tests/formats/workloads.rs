@@ -71,7 +71,7 @@ fn workloads_may_have_lists_of_phases() {
     assert_eq!(phases[1].shape, Shape::Count(3));
 }
 
-/// Each plan, and parts of all lines that it is refused with.
+/// Plans that are refused, with parts of all lines of the error.
 const REFUSALS: &[(&str, &[&str])] = &[
     (
         "load: { rate: 1/s, duration: 1s }\n",
@@ -102,7 +102,7 @@ fn keys_of_one_load_are_refused() {
     }
 }
 
-/// One workload in place of the orders, and the line that it is refused with.
+/// Invalid workloads, each with the line of the error.
 const FAULTS: &[(&str, &str)] = &[
     (
         "orders: { scenario: ordr, load: { rate: 1/s, duration: 1s } }",
@@ -234,7 +234,7 @@ fn schema_has_the_keys_of_workloads() {
     assert_eq!(keys, ["scenario", "scenarios", "start-after", "load"]);
 }
 
-/// The load of a workload: its text, and whether it is open.
+/// Generates the load of a workload: its text, and whether it is open.
 fn load() -> impl Strategy<Value = (String, Option<u64>)> {
     prop_oneof![
         (1..500u64, 1..100u64).prop_map(|(rate, seconds)| {

@@ -1,5 +1,5 @@
-//! Reads what the team adds to the report of a campaign: `sections`, `differences`, `show`, and the
-//! `notes` of stages. Texts are in the plan or in Markdown files next to it.
+//! Reads the team's additions to the report of a campaign: `sections`, `differences`, `show`, and
+//! the `notes` of stages. Texts are in the plan or in Markdown files next to it.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::{
 
 const SERVER: &str = "server.";
 
-/// Reads texts relative to the folder of the plan.
+/// Reads texts. File names are relative to the folder of the plan.
 pub(super) struct ContentReader<'r> {
     pub plan: &'r Path,
     pub read: ReadFile<'r>,
@@ -39,7 +39,7 @@ impl ContentReader<'_> {
     }
 
     /// Reads the notes of a stage: one text or several, or `{ file: NAME.md }`. Returns them as one
-    /// Markdown text, or `None` if there are none.
+    /// Markdown text. `None` if there are none.
     pub fn notes(&mut self, node: Option<&Node>) -> Option<String> {
         let node = node?;
         let items = node.as_list().unwrap_or(std::slice::from_ref(node)).iter();
@@ -152,7 +152,7 @@ impl ContentReader<'_> {
         })
     }
 
-    /// Reads `show`. The other members of the result are empty.
+    /// Reads `show`. The other fields of the result are empty.
     fn shown(&mut self, node: Option<&Node>) -> ReportContent {
         let Some(node) = node else {
             return ReportContent::default();

@@ -1,5 +1,5 @@
-//! Reads `tested` and `target-service`: the tested service, and the service whose capacity the
-//! report estimates.
+//! Reads `tested` and `target-service`: the tested service, and the service for which the report
+//! estimates the capacity.
 
 use plan::{
     deployment::{Deployment, Scaling},

@@ -8,9 +8,9 @@ use crate::{document::Node, findings::Findings, nearest::nearest};
 
 const LOCAL: &str = "local";
 
-/// Reads a time zone. Reports a name that the machine's time zone database does not contain.
-/// `local` becomes the name of the machine's time zone, so that the report shows the same times on
-/// every machine.
+/// Reads a time zone. Reports a name that the system's time zone database does not contain. `local`
+/// becomes the name of the system's time zone, so that the report shows the same times on every
+/// machine.
 pub(super) fn read(node: &Node, findings: &mut Findings) -> Option<ReportZone> {
     let text = read::text(node, "time-zone", findings)?;
     let text = text.trim();
@@ -35,7 +35,7 @@ pub(super) fn read(node: &Node, findings: &mut Findings) -> Option<ReportZone> {
         return Some(ReportZone::Named(name.to_owned()));
     }
     let names: Vec<String> = tz::db().available().map(|one| one.to_string()).collect();
-    // The nearest name to a time or an offset is another time.
+    // The name closest to a time or an offset would be another time.
     let is_offset = name.contains(|c: char| c.is_ascii_digit()) || name.eq_ignore_ascii_case("z");
     let near = nearest(name, names.iter().map(String::as_str));
     let help = match near.filter(|_| !is_offset) {

@@ -1,4 +1,4 @@
-//! Schema of what the team adds to the report of a campaign.
+//! JSON schema of the team's additions to the report of a campaign.
 
 use serde_json::{Value, json};
 

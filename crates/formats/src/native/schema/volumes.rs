@@ -1,4 +1,4 @@
-//! Schema of `volume`: how often a scenario starts at 1x, and today.
+//! JSON schema of `volume`: how often a scenario starts at 1x, and currently.
 
 use serde_json::{Value, json};
 

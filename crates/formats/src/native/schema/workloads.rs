@@ -1,10 +1,10 @@
-//! Schema of `workloads`: several loads on one timeline.
+//! JSON schema of `workloads`: several loads on one timeline.
 
 use serde_json::{Value, json};
 
 use super::{any, model, named, object, reference, string, whole_number};
 
-/// Returns the pairs of top-level keys that cannot be combined.
+/// Returns the pairs of top-level keys that exclude each other.
 pub(super) fn exclusions() -> Value {
     let pairs = [
         ["steps", "scenarios"],

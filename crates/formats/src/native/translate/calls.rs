@@ -8,7 +8,7 @@ use super::Translator;
 use crate::{document::Node, native::read};
 
 impl Translator<'_> {
-    /// Finds the file of the script, whose functions templates may call.
+    /// Finds the file of the script. Templates may call its functions.
     pub(super) fn script(&mut self, node: Option<&Node>, folder: &Path) -> Option<ScriptFile> {
         let node = node?;
         self.has_script = true;

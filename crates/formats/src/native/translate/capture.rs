@@ -140,7 +140,7 @@ impl Translator<'_> {
         match entry.key.as_str() {
             "status" => {
                 let statuses = self.statuses(node, "status");
-                // A step that checks for a 404 expects that status.
+                // A step that checks for a 404 expects this status.
                 request
                     .expected_status
                     .extend(statuses.iter().filter(|status| **status >= 400));
@@ -163,7 +163,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads conditions on JSON: a path that must yield a value, or paths with their values.
+    /// Reads conditions on JSON: a path that must have a value, or paths with their expected
+    /// values.
     pub(super) fn json_conditions(&mut self, node: &Node, checks: &mut Vec<ResponseCheck>) {
         if !node.is_map() {
             checks.extend(self.json_path(node).map(ResponseCheck::JsonExists));
@@ -181,7 +182,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads a regular expression that must find a match.
+    /// Reads a regular expression that must match.
     pub(super) fn matching(&mut self, pattern: &Node, spec: &Node) -> Option<ResponseCheck> {
         match self.regexp(pattern, spec)? {
             CaptureSource::Regexp { pattern, flags, .. } => {

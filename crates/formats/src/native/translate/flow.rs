@@ -21,8 +21,8 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// Reads the steps of a scenario, of setup or of teardown. Variables that they capture are
-    /// unset before.
+    /// Reads the steps of a scenario, of setup or of teardown. The variables that they capture are
+    /// unset at the start.
     pub(super) fn flow(&mut self, node: &Node) -> Vec<Step> {
         self.websocket_path.clear();
         "/".clone_into(&mut self.socketio_namespace);
@@ -145,7 +145,8 @@ impl Translator<'_> {
             }
             return Vec::new();
         };
-        // Read the steps of a group without a name too, because other steps may use their captures.
+        // Also read the steps of a group without a name, because other steps may use their
+        // captures.
         let Some(name) = name else {
             return self.steps(steps);
         };
@@ -156,7 +157,7 @@ impl Translator<'_> {
         vec![Step::Block(Block { by, steps })]
     }
 
-    /// Reads the name of a group, which must be constant because it names a row of the report.
+    /// Reads the name of a group. It must be constant, because a row of the report has this name.
     fn group_name(&mut self, node: &Node) -> Option<String> {
         let name = read::text(node, "group", self.findings)?;
         let problem = if self.is_beside_load {
@@ -226,7 +227,7 @@ impl Translator<'_> {
     }
 }
 
-/// Returns where and how a step with two keys is wrong.
+/// Returns the position and description of the problem in a step with two keys.
 fn two_keys(first: &Entry, second: &Entry) -> (Mark, String) {
     let is_method = |entry: &Entry| METHODS.contains(&entry.key.as_str());
     let is_setting = |entry: &Entry| model::REQUEST.contains(&entry.key.as_str());

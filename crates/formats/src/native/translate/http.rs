@@ -111,7 +111,7 @@ impl Translator<'_> {
         http
     }
 
-    /// Reads which requests carry a trace context, and the address of traces.
+    /// Reads which requests carry a trace context, and the URL of traces.
     fn trace_context(&mut self, node: &Node, http: &mut Http) {
         if let Some(node) = node.get("trace-url")
             && let Some(url) = read::text(node, "trace-url", self.findings)
@@ -298,7 +298,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a string is a valid header name (RFC 9110).
+/// Returns whether a string is a valid header name (RFC 9110).
 fn is_token(name: &str) -> bool {
     !name.is_empty()
         && name

@@ -1,4 +1,4 @@
-//! Reads `listen`: WebSocket clients that receive what the scenarios publish.
+//! Reads `listen`: WebSocket clients that receive the messages that scenarios publish.
 
 use codec::events::JsonPath;
 use plan::{
@@ -16,7 +16,7 @@ use crate::{
 };
 
 const MOST_CLIENTS: u32 = 1_000_000;
-/// 100 connects per second.
+/// Default time between connects, for 100 connects per second.
 const CONNECT_EVERY_NS: u64 = SECOND / 100;
 pub(super) const KEY: &str = "listen";
 
@@ -69,7 +69,7 @@ impl Translator<'_> {
         found
     }
 
-    /// Adds the phase in which listeners connect, whose name must be free.
+    /// Adds the phase in which listeners connect. No other phase may have its name.
     pub(super) fn add_connect_phase(&mut self, root: &Node, plan: &mut Plan) {
         if let Some(load) = root.get("load").filter(|_| plan.listen.is_some())
             && plan.phases_named_connect() > 0
@@ -79,7 +79,7 @@ impl Translator<'_> {
         plan.add_connect_phase();
     }
 
-    /// Returns the name of the connections and the steps that open one.
+    /// Returns the name of the connections, and the steps that open a connection.
     fn opening(&mut self, entry: &Entry) -> Option<(String, Vec<Step>)> {
         let node = &entry.value;
         let url = self.listen_key(node, "open", "open: /live")?;
@@ -102,7 +102,7 @@ impl Translator<'_> {
         (!steps.is_empty()).then_some((name, steps))
     }
 
-    /// Reads the message that a listener sends first, and the one that it then waits for.
+    /// Reads the first message that a listener sends, and the message that it then waits for.
     fn joining(&mut self, entry: &Entry, name: &str) -> Option<Step> {
         let node = &entry.value;
         let expect = node.get("expect").map(|expect| self.expectation(expect));

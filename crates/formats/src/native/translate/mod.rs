@@ -60,14 +60,14 @@ struct Translator<'a> {
     given: BTreeSet<String>,
     later: BTreeSet<String>,
     groups: Vec<String>,
-    /// Label of the last `connect` step, which later steps are named after.
+    /// Label of the last `connect` step. Later steps are named after it.
     websocket_path: String,
     /// Namespace of the last `connect` step of Socket.IO.
     socketio_namespace: String,
     is_beside_load: bool,
-    /// Whether the plan has a script, whose functions may set any variable.
+    /// Whether the plan has a script, so that its functions may set any variable.
     has_script: bool,
-    /// Whether listeners receive what steps publish.
+    /// Whether steps publish messages that listeners receive.
     publishes: bool,
     /// Whether the plan has workloads, whose loads cannot use levels.
     has_workloads: bool,
@@ -184,7 +184,7 @@ impl Translator<'_> {
             .iter()
             .flat_map(|table| table.fields.iter().chain(&table.all_as));
         self.given.extend(fields.cloned());
-        // A variable with a problem counts as set, so that its uses are not reported too.
+        // A variable with a problem counts as set, so that its uses are not reported as well.
         self.given.extend(self.templates.sets.iter().cloned());
         let before = self.aside(root, "setup");
         self.given.extend(self.templates.sets.iter().cloned());
@@ -248,7 +248,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Returns the addresses of the plan's mocks, with placeholders for those that are not running.
+    /// Returns the addresses of the plan's mocks, with placeholders for mocks that are not running.
     fn places_of_mocks(&mut self, node: Option<&Node>) -> Map<String, Value> {
         let names = mocks::names_of(node, self.findings).into_iter();
         let started = &self.inputs.mocks;
@@ -458,7 +458,7 @@ impl Translator<'_> {
         self.templates.parse(node, self.findings)
     }
 
-    /// Reads a value that is known before the run. The value may use only `$env` and `$testId`.
+    /// Reads a value that must be known before the run. It may use only `$env` and `$testId`.
     fn constant(&mut self, node: &Node) -> Option<Value> {
         let mut templates = Templates {
             strict: true,

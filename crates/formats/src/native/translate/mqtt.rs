@@ -59,7 +59,7 @@ impl Translator<'_> {
         let connect_every_ns = connect_rate.map_or(CONNECT_EVERY_NS, |rate| {
             (SECOND as f64 / rate.as_f64().max(1e-9)) as u64
         });
-        // Receivers connect before publishers.
+        // Receivers must connect before publishers.
         let mut groups = Vec::new();
         for (kind, key) in [("sub", "subscribe"), ("pub", "publish")] {
             for (nth, item) in items(node, key).iter().enumerate() {
@@ -281,8 +281,8 @@ impl Translator<'_> {
         let client_id = self.word(node, "client-id");
         let username = self.word(node, "user").or_else(|| common.username.clone());
         let password = self.secret_word(node).or_else(|| common.password.clone());
-        // Client identifiers must be unique among concurrent runs, but equal in all processes of a
-        // run.
+        // Client identifiers must differ between concurrent runs, but be equal in all processes of
+        // a run.
         let run = self.inputs.run_name.unwrap_or_else(std::process::id);
         let usual = || format!("loadline-{run}-{kind}-%i");
         Some(Clients {

@@ -1,4 +1,4 @@
-//! Reads `multipart`: parts of a form, possibly with files. Reads the files before the run.
+//! Reads `multipart`: the parts of a form, possibly with files. Reads the files before the run.
 
 use std::path::Path;
 
@@ -58,8 +58,8 @@ impl Translator<'_> {
         })
     }
 
-    /// Reads the file of a part. The file must be known before the run, so that no response can
-    /// select it.
+    /// Reads the file of a part. The file name must be known before the run, so that no response
+    /// can select a file.
     fn part_file(&mut self, node: &Node, called: Option<&Node>) -> Option<PartContent> {
         let text = read::text(node, "file", self.findings)?;
         let own = || {

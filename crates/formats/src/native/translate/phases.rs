@@ -1,4 +1,4 @@
-//! Reads shapes of phases: constant, ramps, stairs and spikes. Stairs and spikes become several
+//! Reads the shapes of phases: constant, ramps, stairs and spikes. Stairs and spikes become several
 //! named phases, so that each has a row in the report.
 
 use plan::{LoadLevel, Rate, Shape, units};

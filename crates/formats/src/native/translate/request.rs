@@ -12,13 +12,14 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Loop variable of repeated requests. The separate name does not hide a loop counter.
+/// Loop variable of repeated requests. It has a special name so that it does not hide another
+/// loop's counter.
 const TIMES: &str = "$times";
 const MOST_TIMES: f64 = 10_000.0;
 
 impl Translator<'_> {
-    /// Reads a request and repeats it. `times: 3` sends three in a row, `0.1` one in ten
-    /// iterations, and `2.5` two or three in turn.
+    /// Reads a request and repeats it. `times: 3` sends three in a row, `0.1` sends one in ten
+    /// iterations, and `2.5` alternates between two and three.
     pub(super) fn requests(&mut self, step: &Entry) -> Vec<Step> {
         let times = self.times(step.value.get("times"));
         let (Some(request), Some(times)) = (self.request(step), times) else {
@@ -189,7 +190,7 @@ impl Translator<'_> {
         node: Option<&Node>,
         body: &RequestBody,
     ) -> Vec<(String, Template)> {
-        // A login is sent before the token in the default header exists.
+        // A login request is sent before the token in the default header exists.
         let is_known = |value: &Template| {
             value
                 .variables()

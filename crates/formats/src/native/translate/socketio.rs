@@ -1,4 +1,4 @@
-//! Reads `socketio`: steps that open a session, emit and await events, and close it.
+//! Reads `socketio`: steps that open a session, emit and await events, and close the session.
 
 use plan::{
     Request, Step, Template,
@@ -16,11 +16,11 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Keys that say what a step does. `ack` and `expect` can be together with `emit`.
+/// Keys that determine the action of a step. `ack` and `expect` can be combined with `emit`.
 const ACTIONS: [&str; 7] = [
     "connect", "join", "emit", "ack", "expect", "listen", "close",
 ];
-/// Keys that belong to one action.
+/// Keys that are valid only for one action.
 const OF_CONNECT: [&str; 4] = ["path", "transports", "headers", "query"];
 const DEFAULT_PATH: &str = "/socket.io/";
 const ROOT: &str = "/";
@@ -115,7 +115,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Returns the steps that open a session and move it to a WebSocket.
+    /// Returns the steps that open a session and upgrade it to a WebSocket.
     fn open_session(&mut self, entry: &Entry, url: &Node) -> Vec<Step> {
         let node = &entry.value;
         let Some(text) = read::text(url, "connect", self.findings) else {
@@ -162,7 +162,7 @@ impl Translator<'_> {
         steps
     }
 
-    /// Returns whether a session begins with a WebSocket, and whether it moves to one.
+    /// Returns whether a session starts on a WebSocket, and whether it is upgraded to one.
     fn transports(&mut self, node: Option<&Node>) -> (bool, bool) {
         let Some(node) = node else {
             return (false, true);
@@ -182,7 +182,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Returns an event to send, and its name.
+    /// Returns an event to emit, and its name.
     fn emit(
         &mut self,
         node: &Node,

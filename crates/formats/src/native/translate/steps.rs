@@ -1,4 +1,4 @@
-//! Reads steps other than requests: `think`, `loop`, `exit`.
+//! Reads steps that are not requests: `think`, `loop`, `exit`.
 
 use plan::{
     Template,

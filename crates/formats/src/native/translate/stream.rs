@@ -1,4 +1,4 @@
-//! Reads `stream`: how the events of a streamed response are read.
+//! Reads `stream`: how to read the events of a streamed response.
 
 use codec::events::JsonPath;
 use plan::{
@@ -14,11 +14,11 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Keys that only general formats have.
+/// Keys that only the general formats have.
 const GENERAL: [&str; 3] = ["data", "end", "tokens"];
 
 impl Translator<'_> {
-    /// Reads the stream of a request, and asks the server for events.
+    /// Reads the stream settings of a request, and adds the header that requests events.
     pub(super) fn stream(&mut self, node: &Node, request: &mut Request) {
         let Some(stream) = self.event_stream(node) else {
             return;
@@ -109,7 +109,7 @@ impl Translator<'_> {
         Some(text)
     }
 
-    /// Reads the source of a value that is captured from a stream.
+    /// Reads the source of a value to capture from a stream.
     pub(super) fn stream_capture(&mut self, node: &Node) -> Option<CaptureSource> {
         if node.as_str() == Some("text") {
             return Some(CaptureSource::StreamText);

@@ -35,7 +35,7 @@ impl Translator<'_> {
         if let Some(socket) = node.get("unix")
             && let Some(path) = read::text(socket, "unix", self.findings)
         {
-            // If the text of a plan refers to its folder, the folder's name is UTF-8.
+            // If a plan's text refers to its folder, the name of the folder is UTF-8.
             http.route.unix = Some(folder.join(path).to_string_lossy().into_owned());
         }
     }

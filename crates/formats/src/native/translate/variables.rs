@@ -20,8 +20,8 @@ use crate::{
 const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement", "$seq"];
 
 impl Translator<'_> {
-    /// Reads `variables`: any value, the same for all users. `{ one-of: [a, b] }` gives each user
-    /// one of the values.
+    /// Reads `variables`. A value is equal for all users, unless `{ one-of: [a, b] }` gives each
+    /// user one of several values.
     pub(super) fn constants(&mut self, node: Option<&Node>) -> Vec<(String, Variable)> {
         let mut variables = Vec::new();
         for entry in node
@@ -33,7 +33,7 @@ impl Translator<'_> {
                 _ => self.constant(&entry.value).map(Variable::Constant),
             };
             if variable.is_none() {
-                // The variable counts as set, so that its uses are not reported too.
+                // The variable counts as set, so that its uses are not reported as well.
                 self.templates.sets(&entry.key);
             }
             variables.extend(variable.map(|variable| (entry.key.clone(), variable)));

@@ -1,4 +1,4 @@
-//! Reads `volume`: how often a scenario starts at 1x. Weights follow from volumes.
+//! Reads `volume`: how often a scenario starts at 1x. The weights follow from the volumes.
 
 use plan::{
     Rate, Scenario,
@@ -46,7 +46,7 @@ impl Volumes {
 }
 
 impl Translator<'_> {
-    /// Reads the volumes before the load, which may refer to them.
+    /// Reads the volumes. Must be called before reading the load, which may refer to them.
     pub(super) fn volumes(&mut self, scenarios: Option<&Node>) -> Volumes {
         let items = scenarios.and_then(Node::as_list).unwrap_or_default();
         let has_volumes = items.iter().any(|item| item.get("volume").is_some());

@@ -1,4 +1,5 @@
-//! Reads `websocket`: steps that open a connection, send and await messages, and close it.
+//! Reads `websocket`: steps that open a connection, send and await messages, and close the
+//! connection.
 
 use plan::{
     Request, Step, Template,
@@ -14,11 +15,11 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Keys that say what a step does. A step has one of them, or `send` with `expect`.
+/// Keys that determine the action of a step. A step has one of them, or `send` with `expect`.
 const ACTIONS: [&str; 5] = ["connect", "send", "expect", "listen", "close"];
 /// Keys that only `connect` has.
 const CONNECT_KEYS: [&str; 5] = ["headers", "query", "subprotocols", "deflate", "capture"];
-/// Headers that the client sends itself.
+/// Headers that the client sets itself.
 const OWN_HEADERS: [&str; 6] = [
     "connection",
     "upgrade",
@@ -176,7 +177,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads what is sent: a text, `{ text: … }` or `{ json: … }`.
+    /// Reads the message to send: a text, `{ text: … }` or `{ json: … }`.
     pub(super) fn message(&mut self, node: &Node) -> Option<Template> {
         if !node.is_map() {
             return Some(self.template(node));

@@ -15,7 +15,7 @@ pub(super) const KEY: &str = "workloads";
 
 const EXAMPLE: &str = "orders: { scenario: order, load: { rate: 100/m, duration: 10m } }";
 
-/// A scenario that a workload names, with its position in the file.
+/// A scenario in a workload, with its position in the file.
 struct NamedScenario {
     name: String,
     weight: u32,
@@ -23,7 +23,7 @@ struct NamedScenario {
 }
 
 impl Translator<'_> {
-    /// Reads the scenarios, and the workloads that run them.
+    /// Reads the scenarios and the workloads that run them.
     pub(super) fn scenarios_and_workloads(&mut self, root: &Node) -> (Vec<Scenario>, Option<Load>) {
         let mut scenarios = self.scenarios(root);
         let workloads = self.workloads(root, &mut scenarios);
@@ -135,7 +135,8 @@ impl Translator<'_> {
         })
     }
 
-    /// Phases of workloads have no row in the report, so a name would be without effect.
+    /// Reports names of phases in workloads. The report has no rows for them, so the names would
+    /// have no effect.
     fn unnamed_phases(&mut self, load: &Node) {
         for phase in load.as_list().unwrap_or(std::slice::from_ref(load)) {
             if let Some(name) = phase.entry("name") {
@@ -192,7 +193,7 @@ impl Translator<'_> {
         Some(named)
     }
 
-    /// Finds the scenario and gives it its weight. A scenario belongs to one workload, because the
+    /// Finds the scenario and sets its weight. A scenario belongs to one workload, because the
     /// record counts iterations by scenario.
     fn assign(
         &mut self,
