@@ -1,4 +1,4 @@
-//! Splits a URL as written, which may contain variables.
+//! Splits a URL as written, including variables.
 
 use url::{Url, form_urlencoded};
 
@@ -54,7 +54,7 @@ pub fn read(text: &str) -> Result<Address, String> {
         Some((user, place)) => (Some(user), place),
         None => (None, authority),
     };
-    // Hosts must not contain variables. A trailing colon lacks its port.
+    // Hosts must not contain variables. After a trailing colon, the port is missing.
     if place.is_empty() || place.ends_with(':') || place.contains(['{', '}']) {
         return Err(no_url());
     }
@@ -118,7 +118,7 @@ pub fn encoded(text: &str) -> String {
     })
 }
 
-/// Encodes the characters that are not allowed in a URL, as clients do before they send it.
+/// Encodes the characters that are not allowed in a URL, as clients do before sending.
 pub fn with_stray_encoded(url: &str) -> String {
     placeholders::mapped(url, |plain| {
         let mut out = String::new();

@@ -7,8 +7,8 @@ use crate::{draft::DraftBody, placeholders, unknowns::Unknowns, yaml};
 
 const JSON: &str = "application/json";
 
-/// Drafts a body. Uses JSON if the plan would then send the same bytes, or if a value must be
-/// replaced. Removes headers that this form implies.
+/// Drafts a body. Uses JSON if the plan then sends the same bytes, or if a value must be replaced.
+/// Removes headers that this form implies.
 pub fn draft(
     text: &str,
     headers: &mut Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! Criteria of a draft: the largest response times that its source allows.
+//! Criteria of a draft: the maximum response times that its source allows.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

@@ -7,8 +7,8 @@ use crate::draft::{DraftRequest, DraftStep, each_request};
 const CHANGING: [&str; 3] = ["put", "patch", "delete"];
 const WORDS: [&str; 6] = ["cancel", "remove", "revoke", "refund", "delete", "purge"];
 
-/// Returns the word in a path or a name that denotes a destructive operation: `cancel` in
-/// `/orders/7/cancel` and `cancelOrder`. The query of a path does not count.
+/// Returns the word in a path or a name that stands for a destructive operation: `cancel` in
+/// `/orders/7/cancel` and `cancelOrder`. Ignores the query of a path.
 pub fn word_in(text: &str) -> Option<&'static str> {
     let path = text.split('?').next().unwrap_or_default();
     let mut parts = parts(path).map(str::to_lowercase);
@@ -26,7 +26,7 @@ fn is_destructive(request: &DraftRequest) -> bool {
 pub struct Disabling {
     pub off: usize,
     pub all: usize,
-    /// Cookies of disabled requests. The next request that is sent gets them.
+    /// Cookies of disabled requests. The next active request gets them.
     cookies: Vec<(String, String)>,
 }
 

@@ -23,7 +23,7 @@ pub struct Draft {
     pub load: DraftLoad,
     pub http: Http,
     pub unknowns: Unknowns,
-    /// Variables with values that the source contains.
+    /// Variables with values from the source.
     pub variables: Vec<(String, Value)>,
     pub tables: Vec<DraftTable>,
     pub setup: Vec<DraftStep>,
@@ -38,7 +38,7 @@ pub struct DraftTable {
     pub columns: Vec<String>,
     pub delimiter: Option<String>,
     pub is_random: bool,
-    /// Whether the first line names the columns. `None` uses the plan's default.
+    /// Whether the first line contains the column names. `None` uses the plan's default.
     pub header: Option<bool>,
 }
 
@@ -70,7 +70,7 @@ pub enum DraftStep {
     Think(DraftThink),
     Block(DraftBlock),
     Choose(Vec<DraftBranch>),
-    /// Comments in place of a part of the source that has no step.
+    /// Comments in place of a part of the source that has no equivalent step.
     Note(Vec<String>),
 }
 
@@ -117,7 +117,7 @@ impl DraftThink {
 }
 
 impl DraftStep {
-    /// Returns the steps that this step contains, one list for each branch.
+    /// Returns the nested steps of this step, one list for each branch.
     pub fn inner(&self) -> Vec<&[DraftStep]> {
         match self {
             DraftStep::Block(block) => vec![&block.steps],
@@ -126,7 +126,7 @@ impl DraftStep {
         }
     }
 
-    /// Whether the step is not commented out.
+    /// Returns whether the step is active and not commented out.
     pub fn is_active(&self) -> bool {
         match self {
             DraftStep::Request(request) => !request.off,
@@ -151,7 +151,7 @@ fn collect<'d>(steps: &'d [DraftStep], out: &mut Vec<&'d DraftRequest>) {
     }
 }
 
-/// Calls `change` with every request in `steps`, in order.
+/// Calls `change` for every request in `steps`, in order.
 pub fn each_request(steps: &mut [DraftStep], change: &mut dyn FnMut(&mut DraftRequest)) {
     for step in steps {
         match step {
@@ -182,7 +182,7 @@ pub struct DraftRequest {
     pub follow: Option<bool>,
     pub captures: Vec<(String, Value)>,
     pub checks: Vec<Value>,
-    /// Largest response time that the source allows, in milliseconds.
+    /// Maximum response time that the source allows, in milliseconds.
     pub limit_ms: Option<f64>,
     pub expect: Option<u16>,
 }
@@ -334,7 +334,7 @@ fn folders_up(plan: &str) -> String {
     }
 }
 
-/// Returns the name of a source for comments.
+/// Returns the name of a source, as used in comments.
 pub fn file_of(name: &str) -> String {
     if name == "-" {
         return "on standard input".to_owned();
@@ -343,13 +343,13 @@ pub fn file_of(name: &str) -> String {
     file.unwrap_or(name).to_owned()
 }
 
-/// Returns the stem of a plan's file from its source. `None` for standard input.
+/// Returns the stem of a plan's file name, derived from its source. `None` for standard input.
 pub fn stem_of_file(name: &str) -> Option<String> {
     let file = Path::new(name).file_stem().and_then(|stem| stem.to_str());
     file.filter(|_| name != "-").map(stem)
 }
 
-/// Returns the most frequent origin, or the first of several that are equally frequent.
+/// Returns the most frequent origin. If several are equally frequent, returns the first of them.
 pub fn most_frequent<'o>(origins: impl Iterator<Item = &'o str> + Clone) -> String {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for origin in origins.clone() {

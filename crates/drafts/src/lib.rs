@@ -1,5 +1,5 @@
-//! Plans that `init` makes from other sources: requests, variables, load and comments, and how they
-//! are written as a native plan. Marks unknown values and omits secrets. Performs no I/O.
+//! Plans that `init` creates from other sources: requests, variables, load and comments, and how
+//! they are written as a native plan. Marks unknown values and omits secrets. Performs no I/O.
 
 #![forbid(unsafe_code)]
 

@@ -23,7 +23,7 @@ pub enum DraftLoad {
     },
 }
 
-/// Usual maximum length in seconds of a load with less than one iteration per second.
+/// Maximum length in seconds of a load with less than one iteration per second.
 const LONGEST: usize = 600;
 const SHORTEST: usize = 30;
 
@@ -47,7 +47,7 @@ impl Draft {
             }
             DraftLoad::Requests if self.active() > 1 => {
                 let active = self.active();
-                // At least two iterations start, even if that takes long.
+                // At least two iterations start, even if this takes long.
                 let duration = (3 * active).clamp(SHORTEST, LONGEST).max(2 * active);
                 let _ = writeln!(
                     out,
@@ -71,7 +71,8 @@ impl Draft {
     }
 }
 
-/// Returns the rate of iterations with this number of requests, for at most one request per second.
+/// Returns an iteration rate for at most one request per second, given the number of requests per
+/// iteration.
 fn iteration_rate(requests: usize) -> String {
     let requests = requests.max(1);
     [(60, "m"), (3600, "h"), (86_400, "d")]

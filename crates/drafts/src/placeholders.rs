@@ -44,7 +44,7 @@ pub fn replaced(text: &str, by: &str) -> String {
     rendered(text, |_| by.to_owned())
 }
 
-/// Replaces each variable by the text that `render` returns for its name.
+/// Replaces each variable with the text that `render` returns for its name.
 pub fn rendered(text: &str, render: impl Fn(&str) -> String) -> String {
     let pieces = pieces(text).map(|piece| match piece {
         Piece::Plain(plain) => plain.to_owned(),
@@ -95,7 +95,7 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// Converts placeholders to templates. Replaces a literal `{{` by a variable that contains a
+    /// Converts placeholders to templates. Replaces a literal `{{` with a variable that contains a
     /// brace.
     pub fn text(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());

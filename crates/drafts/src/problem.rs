@@ -1,4 +1,4 @@
-//! Problems of a source that every format can have.
+//! Problems that sources of every format can have.
 
 use formats::{
     LoadErrors,

@@ -1,5 +1,5 @@
-//! Resolves the variables of a source. Values of secrets become environment variables, values that
-//! are taken from responses become captures, and others become variables of the plan.
+//! Resolves the variables of a source. Secret values become environment variables, values from
+//! responses become captures, and other values become variables of the plan.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,9 +16,9 @@ use crate::{
 /// Maximum nesting of variables within values.
 const DEEPEST: usize = 8;
 
-/// How a source writes variables, and which ones it computes itself.
+/// How a source writes variables, and which of them it computes itself.
 pub trait VariableSyntax {
-    /// Name of the source in comments, for example `collection`.
+    /// Name of the source, as used in comments, for example `collection`.
     const SOURCE: &'static str;
 
     /// Finds the first variable in a text.
@@ -32,7 +32,7 @@ pub trait VariableSyntax {
     fn write(name: &str) -> String;
 }
 
-/// A variable in a text, with the text around it.
+/// A variable in a text, and the text on both sides of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VariableUse<'t> {
     pub before: &'t str,
@@ -41,7 +41,7 @@ pub struct VariableUse<'t> {
 }
 
 impl<'t> VariableUse<'t> {
-    /// Returns the variable as it is written in `text`.
+    /// Returns the variable as written in `text`.
     fn written(&self, text: &'t str) -> &'t str {
         &text[self.before.len()..text.len() - self.after.len()]
     }
@@ -51,7 +51,7 @@ impl<'t> VariableUse<'t> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ComputedValue {
     Same(String),
-    /// A value that differs from the original. A remark at the top of the plan explains the
+    /// A value that differs from the original. A comment at the top of the plan explains the
     /// difference.
     Similar {
         text: String,
@@ -80,19 +80,19 @@ pub struct Definition {
 #[derive(Debug)]
 pub struct VariableScope<S> {
     definitions: BTreeMap<String, Definition>,
-    /// Variables that any request takes from its response.
+    /// Variables that any request captures from its response.
     set_by_responses: BTreeSet<String>,
-    /// Names in the plan of variables that an earlier request captures.
+    /// Names in the plan of the variables that an earlier request captures.
     captured: BTreeMap<String, String>,
     constants: BTreeMap<String, String>,
-    /// Variables that were used before a request captures them.
+    /// Variables that are used before a request captures them.
     used_early: BTreeMap<String, String>,
     values: Vec<(String, Value)>,
     remarks: BTreeSet<String>,
     syntax: PhantomData<S>,
 }
 
-/// Text in which the variables have been replaced.
+/// A text in which the variables have been replaced.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedText {
     pub text: String,
@@ -116,12 +116,12 @@ impl<S> Default for VariableScope<S> {
 }
 
 impl<S: VariableSyntax> VariableScope<S> {
-    /// Adds a variable. A later definition of the same name replaces an earlier one.
+    /// Adds a variable. A later definition with the same name replaces an earlier one.
     pub fn define(&mut self, name: &str, definition: Definition) {
         self.definitions.insert(name.to_owned(), definition);
     }
 
-    /// Adds a variable, which is secret if its name indicates a secret.
+    /// Adds a variable. It is secret if its name indicates a secret.
     pub fn define_text(&mut self, name: &str, value: String, origin: &'static str) {
         let is_secret = is_secret(name);
         self.define(
@@ -139,7 +139,7 @@ impl<S: VariableSyntax> VariableScope<S> {
         self.captured.insert(name.to_owned(), own);
     }
 
-    /// Announces a variable that a request takes from its response.
+    /// Announces a variable that a request captures from its response.
     pub fn announce(&mut self, name: &str) {
         self.set_by_responses.insert(name.to_owned());
     }
@@ -202,7 +202,7 @@ impl<S: VariableSyntax> VariableScope<S> {
     }
 
     /// Resolves a URL. In its host, variables without a known value become environment variables,
-    /// because a plan's target may contain no others.
+    /// because a plan's target may contain no other variables.
     pub fn resolve_url(&mut self, url: &str, unknowns: &mut Unknowns) -> String {
         let url = self.expand_start(url);
         let (origin, path) = url.split_at(path_begin::<S>(&url));
@@ -229,13 +229,13 @@ impl<S: VariableSyntax> VariableScope<S> {
         out
     }
 
-    /// Expands the variables before the path. One of them may contain the start of the path.
+    /// Expands the variables that precede the path. One of them may contain the start of the path.
     fn expand_start(&self, url: &str) -> String {
         let (origin, path) = url.split_at(path_begin::<S>(url));
         format!("{}{path}", self.expand(origin))
     }
 
-    /// Returns the value of a variable that is neither secret nor empty nor captured.
+    /// Returns the value of a variable, unless the variable is secret, empty or captured.
     fn plain_value(&self, name: &str) -> Option<String> {
         let known = self.definitions.get(name);
         let known = known.filter(|known| !known.is_secret && !known.value.is_empty());
@@ -245,7 +245,7 @@ impl<S: VariableSyntax> VariableScope<S> {
             .map(|known| known.value.clone())
     }
 
-    /// Replaces variables whose value is known by that value.
+    /// Replaces variables with a known value by this value.
     pub fn expand(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for _ in 0..DEEPEST {
@@ -298,11 +298,11 @@ impl<S: VariableSyntax> VariableScope<S> {
                 return known(unknowns.missing(&hint, &what));
             }
             Some(ComputedValue::Setting { name, value }) => {
-                // Thread groups of JMeter share captured values as properties.
+                // In JMeter, thread groups share captured values as properties.
                 if let Some(own) = self.captured.get(&name) {
                     return known(placeholders::variable(own));
                 }
-                // A variable of the same name may be defined by this setting.
+                // A variable with the same name may be defined by this setting.
                 let key = format!("setting {name}");
                 self.define_text(&key, value, "the command line");
                 return self.variable(&key, &name, unknowns, depth);
@@ -365,8 +365,8 @@ impl<S: VariableSyntax> VariableScope<S> {
     }
 }
 
-/// Returns where the path of a URL begins: at the first `/` or `?` after the host that is not within
-/// a variable.
+/// Returns where the path of a URL begins: at the first `/` or `?` after the host that is not
+/// within a variable.
 fn path_begin<S: VariableSyntax>(url: &str) -> usize {
     let mut at = url.find("://").map_or(0, |at| at + 3);
     while let Some(found) = S::find(&url[at..]) {

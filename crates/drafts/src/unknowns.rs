@@ -172,7 +172,7 @@ impl Unknowns {
         self.unless_named(&name.to_ascii_lowercase(), value, &what)
     }
 
-    /// Replaces a value by a variable, unless it consists only of variables.
+    /// Replaces a value with a variable, unless it consists only of variables.
     pub fn unless_named(&mut self, hint: &str, value: &str, what: &str) -> String {
         if placeholders::has_variables(value) && placeholders::replaced(value, "").trim().is_empty()
         {
@@ -290,7 +290,7 @@ impl Unknowns {
     }
 }
 
-/// Returns the length of a JSON string with its quotes.
+/// Returns the length of a JSON string, including its quotes.
 fn string_length(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, letter) in text.char_indices().skip(1) {

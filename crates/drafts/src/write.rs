@@ -66,7 +66,7 @@ impl Draft {
         out
     }
 
-    /// Returns the hosts that the plan loads, in words.
+    /// Returns the hosts to which the plan sends requests, in words.
     pub fn target_text(&self) -> String {
         let environment = |name: &str| {
             let name = name.strip_prefix("$env.").unwrap_or(name);

@@ -1,4 +1,4 @@
-//! Writes readable YAML that parses to the same values.
+//! Writes readable YAML that parses to the original values.
 
 use std::fmt::Write as _;
 

@@ -15,8 +15,8 @@ use crate::{
     yaml,
 };
 
-/// Writes a list of steps. A list without an active step gets a `log` step, because plans do not
-/// allow empty lists.
+/// Writes a list of steps. If no step is active, adds a `log` step, because plans do not allow
+/// empty lists.
 pub(crate) fn list_text(
     steps: &[DraftStep],
     indent: usize,
@@ -186,7 +186,7 @@ fn keys(request: &DraftRequest, templates: &mut Templates) -> Vec<(&'static str,
         DraftBody::Text(body) => keys.push(("body", text(&templates.text(body)))),
     }
     if let Some(format) = stream_format(request) {
-        // Long texts take longer than other responses may.
+        // Long texts take longer than the default time limit.
         keys.push(("stream", json!({"format": format, "max-time": "5m"})));
     }
     if let Some(follow) = request.follow {
@@ -211,7 +211,7 @@ fn keys(request: &DraftRequest, templates: &mut Templates) -> Vec<(&'static str,
     keys
 }
 
-/// Returns the format in which a model API streams the response that a request asks for.
+/// Returns the format in which a model API streams the response to a request.
 fn stream_format(request: &DraftRequest) -> Option<&'static str> {
     let body: Value = match &request.body {
         DraftBody::Json(body) => body.clone(),
@@ -227,7 +227,7 @@ fn stream_format(request: &DraftRequest) -> Option<&'static str> {
     } else if ends("/v1/messages") {
         of(StreamFormat::Anthropic, false)
     } else if ends("/api/chat") || ends("/api/generate") {
-        // Ollama streams unless it is asked not to. Other services have such paths, too.
+        // Ollama streams unless the request disables it. Other services have such paths, too.
         of(StreamFormat::Ollama, body.get("model").is_some())
     } else {
         None
