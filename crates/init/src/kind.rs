@@ -15,7 +15,7 @@ use crate::{
 
 const KNOWN: &str = "`loadline init` reads URLs, command lines that start with `curl`, HAR files (`log` with `entries`), OpenAPI 3 (`openapi: 3…`), Postman collections and JMeter plans (.jmx)";
 
-/// A file's name, for messages, and its content.
+/// The content of a file, and its name for messages.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceText<'t> {
     pub name: &'t str,
@@ -26,8 +26,8 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     from_source(SourceText { name, text }, None, read)
 }
 
-/// Like [`from_text`], with the environment of a Postman collection. Fails if another kind of
-/// source has an environment.
+/// Creates a draft like [`from_text`], with the environment of a Postman collection. Fails if a
+/// source of another kind has an environment.
 pub fn from_source(
     source: SourceText<'_>,
     environment: Option<SourceText<'_>>,

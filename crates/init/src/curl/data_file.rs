@@ -1,4 +1,4 @@
-//! Files that a command names with `@`.
+//! Files that a command refers to with `@`.
 
 use std::path::Path;
 

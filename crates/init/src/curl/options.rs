@@ -1,4 +1,4 @@
-//! What each curl option means, and whether a value follows it.
+//! Meanings of curl options, and whether a value follows them.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {

@@ -248,7 +248,7 @@ impl Shell<'_> {
     fn ansi(&mut self, text: &mut String) -> Result<(), SyntaxError> {
         let at = self.at;
         let no_end = || refused(at, "this $' is not closed: close the quote");
-        // Collect bytes first, because escapes such as `\xc3\xa9` form one character together.
+        // Collect bytes first, because several escapes such as `\xc3\xa9` may form one character.
         let mut bytes = Vec::new();
         loop {
             match self.next().ok_or_else(no_end)? {
@@ -324,7 +324,7 @@ impl Shell<'_> {
             let letter = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
             bytes.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
         } else {
-            // Bash keeps the lowest eight bits.
+            // Bash keeps only the lowest eight bits.
             bytes.push((code & 0xff) as u8);
         }
     }

@@ -214,7 +214,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a value is worth linking, such as an id, a token or a link.
+/// Returns whether a value is worth linking, such as an ID, a token or a link.
 fn is_telling(key: &str, text: &str) -> bool {
     if !(SHORTEST..=LONGEST).contains(&text.len())
         || text.contains(char::is_whitespace)

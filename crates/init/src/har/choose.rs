@@ -120,7 +120,7 @@ fn belongs(host: &str, main: &str) -> bool {
     parent.contains('.') && !SHARED.contains(&first) && is_below(host, parent)
 }
 
-/// Removes entries that are targets of redirects, because plans follow redirects.
+/// Removes entries that are the targets of redirects, because plans follow redirects.
 fn followed(entries: Vec<HarEntry>) -> Vec<HarEntry> {
     let mut steps: Vec<HarEntry> = Vec::new();
     let mut open: Vec<(usize, Url)> = Vec::new();

@@ -14,7 +14,7 @@ const EQUALS: i64 = 8;
 const SUBSTRING: i64 = 16;
 const OR: i64 = 32;
 
-/// Statuses that servers use. Patterns such as `2..` become a list of them.
+/// Statuses that servers commonly return. Patterns such as `2..` become a list of them.
 const STATUSES: [u16; 38] = [
     200, 201, 202, 203, 204, 205, 206, 207, 208, 301, 302, 303, 304, 307, 308, 400, 401, 402, 403,
     404, 405, 406, 408, 409, 410, 411, 412, 413, 415, 422, 423, 429, 451, 500, 501, 502, 503, 504,
@@ -29,7 +29,7 @@ pub(super) fn is_assertion(kind: &str) -> bool {
     .contains(&kind)
 }
 
-/// Adds the checks of an assertion to a request, or a comment that says what is missing.
+/// Adds the checks of an assertion to a request, or a comment about what cannot be expressed.
 pub(super) fn add(
     element: &JmxElement<'_>,
     request: &mut DraftRequest,
@@ -69,7 +69,7 @@ fn response(
     request: &mut DraftRequest,
     context: &mut JmeterDraft<'_>,
 ) -> Result<(), String> {
-    // JMeter's own files spell it without the second t.
+    // JMeter's own files use this misspelling.
     let strings = ["Asserion.test_strings", "Assertion.test_strings"];
     let strings = strings.iter().flat_map(|name| element.list(name));
     let strings: Vec<String> = strings.map(|one| one.text()).collect();
@@ -172,7 +172,7 @@ fn statuses(
     Ok(allowed)
 }
 
-/// Returns the statuses that a text of an assertion allows.
+/// Returns the statuses that the pattern of an assertion allows.
 fn matching(text: &str, kind: i64) -> Option<Vec<u16>> {
     if let Ok(status @ 100..=599) = text.parse::<u16>() {
         return Some(vec![status]);
@@ -219,7 +219,7 @@ fn json_path(
     let wanted = if element.flag("EXPECT_NULL") {
         Value::Null
     } else {
-        // JMeter compares text, a plan compares values.
+        // JMeter compares text, while a plan compares values.
         let text = context.resolve(&wanted);
         let plain = serde_json::from_str::<Value>(&text).ok();
         let plain = plain.filter(|value| value.is_number() || value.is_boolean());

@@ -1,4 +1,4 @@
-//! Conditions of If and While controllers, as far as expressions of plans have an equivalent.
+//! Conditions of If and While controllers, as far as expressions in plans can represent them.
 
 use super::{JmeterDraft, variables::JmeterSyntax};
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 
 const OPERATORS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 
-/// Translates a condition such as `${__jexl3("${status}" == "OK")}`. `None` if it contains
-/// anything other than comparisons joined by `&&` or `||`.
+/// Translates a condition such as `${__jexl3("${status}" == "OK")}`. `None` if it contains anything
+/// except comparisons joined by `&&` or `||`.
 pub(super) fn translate(condition: &str, context: &mut JmeterDraft<'_>) -> Option<String> {
     let condition = without_function(condition.trim());
     let mut out = String::new();

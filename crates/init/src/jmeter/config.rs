@@ -107,7 +107,7 @@ fn table(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) -> Result<(), 
     let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
     let mut columns = Vec::new();
     for name in &names {
-        // Names of a header line must stay, because the run reads them from the file.
+        // Names in a header line must stay, because the run reads them from the file.
         let own = if is_from_file {
             context.unknowns.reserve_exactly(name);
             name.clone()

@@ -44,7 +44,7 @@ enum Source {
         pattern: String,
         group: u32,
     },
-    /// Why a plan cannot express it.
+    /// A plan cannot express the extraction, for this reason.
     None(&'static str),
 }
 
@@ -127,7 +127,7 @@ fn capture(
         && number == "1"
         && !is_definite(path)
     {
-        // A plan picks one of several results at random, JMeter the first.
+        // A plan picks one of several results at random, while JMeter uses the first.
         source["all"] = Value::Bool(true);
         context.scope.provide(&extraction.name, format!("{own}[0]"));
     } else {
@@ -143,7 +143,7 @@ fn capture(
     request.captures.push((own, source));
 }
 
-/// Whether a path has at most one result.
+/// Returns whether a path has at most one result.
 fn is_definite(path: &str) -> bool {
     !["*", "..", "?", ":", ","]
         .iter()
@@ -234,7 +234,7 @@ pub(super) fn is_regexp(pattern: &str) -> bool {
     !pattern.is_empty() && Regexp::new(pattern, "").is_ok()
 }
 
-/// Escapes the characters that have a meaning in regular expressions.
+/// Escapes the characters that are special in regular expressions.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {

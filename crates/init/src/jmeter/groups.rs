@@ -1,4 +1,4 @@
-//! Thread groups: the load that they produce.
+//! Thread groups, and the load that they produce.
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,10 @@ use super::{
     variables::JmeterScope,
 };
 
-/// Length of a load that JMeter runs until it is stopped.
+/// Length of a load that JMeter would run until it is stopped.
 const UNKNOWN_LENGTH: f64 = 60.0;
-/// Number of stretches for the steps in which threads start, and again for those in which they stop.
+/// Maximum number of periods for the steps in which threads start, and for those in which they
+/// stop.
 const MOST_STRETCHES: usize = 2_000;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -28,13 +29,13 @@ pub enum GroupLoad {
 pub struct ThreadGroup<'e, 'x> {
     pub element: &'e JmxElement<'x>,
     pub load: GroupLoad,
-    /// Loops of each thread. `None` means that a thread loops as long as the load lasts.
+    /// Number of loops of each thread. `None` means that a thread loops as long as the load lasts.
     pub loops: Option<u64>,
     pub comments: Vec<String>,
 }
 
 impl GroupLoad {
-    /// Returns the weight of the group among others.
+    /// Returns the weight of the group relative to other groups.
     fn weight(&self) -> u64 {
         match self {
             GroupLoad::Users(stretches) => {
@@ -119,7 +120,7 @@ impl GroupReader<'_, '_> {
         self.comments.push(self.element.comment(self.file, text));
     }
 
-    /// Returns a number that is not negative. Missing ones are 0.
+    /// Returns a non-negative number, or 0 if it is missing.
     fn number(&mut self, name: &str) -> f64 {
         let written = self.element.property(name);
         let text = self.scope.expand(&written);
@@ -139,7 +140,7 @@ impl GroupReader<'_, '_> {
         }
     }
 
-    /// Notes that a load has a fixed number where JMeter reads a variable or a property.
+    /// Adds a note that a load uses a fixed number where JMeter reads a variable or a property.
     fn fixed(&mut self, name: &str, written: &str, text: &str) {
         if written.contains("${") {
             let written = written.trim();
@@ -359,14 +360,14 @@ impl GroupReader<'_, '_> {
     }
 }
 
-/// The load of all groups, with the weight of each as a scenario.
+/// The load of all groups together, with the weight of each group as a scenario.
 pub struct CommonLoad {
     pub phases: Vec<Value>,
     pub weights: Vec<u32>,
     pub comments: Vec<String>,
 }
 
-/// Combines the loads of groups that run at the same time.
+/// Combines the loads of groups that run concurrently.
 pub fn combine(groups: &[ThreadGroup<'_, '_>]) -> CommonLoad {
     let weights: Vec<u64> = groups.iter().map(|group| group.load.weight()).collect();
     let divisor = weights.iter().copied().fold(0, greatest_divisor).max(1);

@@ -1,4 +1,5 @@
-//! Drafts a plan from a JMeter plan (JMX). Lists everything that a plan cannot express with its line.
+//! Drafts a plan from a JMeter plan (JMX). Lists everything that a plan cannot express, with its
+//! line.
 
 mod assertions;
 mod condition;
@@ -34,24 +35,25 @@ const MOST_NODES: u32 = 2_000_000;
 
 /// State for drafting a JMeter plan.
 struct JmeterDraft<'a> {
-    /// Name of the file in comments.
+    /// Name of the file, as used in comments.
     file: &'a str,
-    /// Folder of the JMeter plan, to which its files are relative.
+    /// Folder of the JMeter plan. File names in the plan are relative to it.
     folder: &'a Path,
     read: ReadFile<'a>,
     scope: JmeterScope,
     unknowns: Unknowns,
     origins: Vec<String>,
-    /// Number of origins before the group that is being drafted, and its once-only steps.
+    /// Number of origins before the group that is being drafted, and before its once-only steps.
     origins_before: usize,
     tables: Vec<DraftTable>,
     timeouts: BTreeSet<u64>,
     remarks: Vec<String>,
     listeners: usize,
     has_cookies: bool,
-    /// Steps that each thread runs once, before its loops. `None` if an iteration is not a thread.
+    /// Steps that each thread runs once, before its loops. `None` if an iteration does not
+    /// represent a thread.
     once: Option<Vec<DraftStep>>,
-    /// Whether the steps are of setup or teardown, which have no groups.
+    /// Whether the steps belong to setup or teardown, which have no groups.
     is_unmeasured: bool,
 }
 
@@ -104,7 +106,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     made(name, &elements, context).map_err(broken)
 }
 
-/// The elements of a plan by their part in a run.
+/// The elements of a plan, by their role in a run.
 struct PlanParts<'e, 'x> {
     setup: Vec<&'e JmxElement<'x>>,
     main: Vec<&'e JmxElement<'x>>,

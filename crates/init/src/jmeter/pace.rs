@@ -11,7 +11,7 @@ use super::{
 };
 use crate::draft::DraftScenario;
 
-/// Samples per second that a timer allows, for all threads.
+/// The number of samples per second that a timer allows, for all threads together.
 struct Pace<'e, 'x> {
     timer: &'e JmxElement<'x>,
     per_second: f64,
@@ -19,7 +19,7 @@ struct Pace<'e, 'x> {
     is_random: bool,
 }
 
-/// Replaces users by an arrival rate if a throughput timer paces the only thread group.
+/// Replaces users by an arrival rate, if a throughput timer paces the only thread group.
 pub(super) fn apply(
     plan: &JmxElement<'_>,
     groups: &[ThreadGroup<'_, '_>],

@@ -13,7 +13,7 @@ use crate::{
     headers::{self, HeaderUse},
 };
 
-/// A sampler with the elements that apply to it, the outermost first.
+/// A sampler with the elements that apply to it, starting with the outermost.
 pub(super) struct ScopedSampler<'s, 'e, 'x> {
     pub element: &'e JmxElement<'x>,
     pub in_effect: &'s [&'e JmxElement<'x>],
@@ -255,14 +255,14 @@ fn pairs(arguments: &[JmxItem<'_>], context: &mut JmeterDraft<'_>) -> Vec<Pair> 
         Pair {
             name,
             value: value.as_str().unwrap_or_default().to_owned(),
-            // JMeter sends other values as they are written.
+            // JMeter sends other values as written.
             is_encoded: one.property("HTTPArgument.always_encode").trim() != "true",
         }
     });
     pairs.collect()
 }
 
-/// Returns the pairs as a mapping. Names that occur several times get a list.
+/// Returns the pairs as a mapping. A name that occurs several times gets a list.
 fn mapping(pairs: &[Pair]) -> Map<String, Value> {
     let mut map = Map::new();
     for pair in pairs {
@@ -278,7 +278,7 @@ fn mapping(pairs: &[Pair]) -> Map<String, Value> {
     map
 }
 
-/// Joins pairs that are already encoded, and encodes the others.
+/// Joins pairs. Those that are not yet encoded are encoded first.
 fn joined(pairs: &[Pair]) -> String {
     let texts = pairs.iter().map(|pair| {
         let value = if pair.is_encoded {

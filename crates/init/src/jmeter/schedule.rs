@@ -1,5 +1,5 @@
-//! Loads of thread groups: numbers of users over time, numbers of arrivals, and the schedules of the
-//! open model.
+//! Loads of thread groups: numbers of users over time, numbers of arrivals, and the schedules of
+//! the open model.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,8 @@ pub struct UserStretch {
     pub to: f64,
 }
 
-/// Threads that start, run and stop, like a row of the Ultimate Thread Group. Times are in seconds.
+/// Threads that start, run and stop together, like a row of the Ultimate Thread Group. Times are in
+/// seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThreadWave {
     pub threads: f64,
@@ -178,7 +179,7 @@ fn finished(phase: &mut Value) -> Value {
     phase.take()
 }
 
-/// Formats a rate per second in the unit that keeps it exact.
+/// Formats a rate per second in a unit that keeps it exact.
 pub fn rate_text(per_second: f64) -> String {
     if per_second == 0.0 {
         return "0/s".to_owned();

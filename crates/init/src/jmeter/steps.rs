@@ -20,7 +20,7 @@ const TIMERS: [&str; 4] = [
 ];
 /// Elements that apply to all samplers in their scope.
 const SCOPED: [&str; 3] = ["ConfigTestElement", "HeaderManager", "AuthManager"];
-/// Elements that apply to the whole plan, wherever they are in the tree.
+/// Elements that apply to the whole plan, regardless of their position in the tree.
 const GLOBAL: [&str; 6] = [
     "Arguments",
     "CookieManager",
@@ -36,7 +36,7 @@ const LISTENERS: [&str; 5] = [
     "Listener",
     "Visualizer",
 ];
-/// Controllers that change nothing for a plan.
+/// Controllers that have no effect in a plan.
 const TRANSPARENT: [&str; 3] = [
     "GenericController",
     "RecordingController",
@@ -50,12 +50,12 @@ fn is_scoped(kind: &str) -> bool {
         || assertions::is_assertion(kind)
 }
 
-/// Position of the walk: the elements that apply, and the enclosing groups.
+/// A position during the walk: the elements that apply, and the enclosing groups.
 #[derive(Clone, Default)]
 pub(super) struct Place<'e, 'x> {
     pub in_effect: Vec<&'e JmxElement<'x>>,
     pub groups: Vec<String>,
-    /// Number of controllers around it.
+    /// Number of enclosing controllers.
     pub depth: usize,
 }
 
@@ -105,7 +105,7 @@ fn untranslated(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) -> Opti
     (!is_known).then(|| note(element, "not translated", context))
 }
 
-/// Returns the comment that the element has in JMeter. Omits one that names a secret.
+/// Returns the comment of the element in JMeter. Omits a comment that mentions a secret.
 pub(super) fn own_comment(element: &JmxElement<'_>) -> Option<String> {
     let text = element.property("TestPlan.comments");
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -154,7 +154,7 @@ fn sampled<'e, 'x>(
     Ok(out)
 }
 
-/// Returns a number of milliseconds. `None` if it has no known value.
+/// Returns a number of milliseconds. `None` if the value is unknown.
 fn milliseconds(element: &JmxElement<'_>, name: &str, context: &JmeterDraft<'_>) -> Option<f64> {
     let text = context.scope.expand(&element.property(name));
     match text.trim() {
@@ -176,7 +176,7 @@ fn think(timer: &JmxElement<'_>, context: &JmeterDraft<'_>) -> DraftStep {
             context,
         );
     };
-    // JMeter adds 0 to `range` to the delay, a plan adds up to the jitter or subtracts it.
+    // JMeter adds 0 to `range` to the delay, while a plan adds or subtracts up to the jitter.
     let (time, jitter) = match timer.kind {
         "UniformRandomTimer" => (delay + range / 2.0, range / 2.0),
         "GaussianRandomTimer" => (delay, range),
@@ -193,7 +193,7 @@ fn think(timer: &JmxElement<'_>, context: &JmeterDraft<'_>) -> DraftStep {
     })
 }
 
-/// A Flow Control Action: a pause, or something that plans do not have.
+/// Drafts a Flow Control Action: a pause, or a comment about an action that plans do not have.
 fn action(element: &JmxElement<'_>, context: &JmeterDraft<'_>) -> DraftStep {
     let is_pause = element.property("ActionProcessor.action").trim() == "1";
     let time = milliseconds(element, "ActionProcessor.duration", context);
@@ -234,7 +234,7 @@ fn controller<'e, 'x>(
             context,
         )]);
     }
-    // Before the first request of its group, so that its steps can run before the loops.
+    // Only before the first request of its group can its steps run before the loops.
     let is_first = place.depth == 1 && context.origins.len() == context.origins_before;
     let steps = steps(&element.children, &place, context)?;
     let listed = |text: &str, context: &JmeterDraft<'_>, steps: Vec<DraftStep>| {
@@ -282,11 +282,11 @@ fn controller<'e, 'x>(
     })
 }
 
-/// Limit of a loop that JMeter repeats while its condition holds.
+/// Maximum number of rounds of a loop that JMeter repeats while a condition is true.
 const MOST_ROUNDS: u64 = 1000;
 
-/// Repeats the steps, each time only if the condition holds. Once it does not, the remaining rounds
-/// do nothing, so the result is that of a loop with a condition.
+/// Repeats the steps, each time only if the condition is true. After it has become false, the
+/// remaining rounds do nothing, so the result equals that of a loop with a condition.
 fn repeated_while(
     element: &JmxElement<'_>,
     steps: Vec<DraftStep>,
@@ -368,7 +368,7 @@ fn throughput(
     }
 }
 
-/// Makes each child of a random or interleave controller a branch.
+/// Turns each child of a random or interleave controller into a branch.
 fn branches<'e, 'x>(
     element: &'e JmxElement<'x>,
     place: &Place<'e, 'x>,
@@ -395,8 +395,8 @@ fn branches<'e, 'x>(
     Ok(out)
 }
 
-/// Returns the number of requests that an iteration sends if all conditions hold. A choice counts
-/// as its longest branch.
+/// Returns the number of requests that an iteration sends if all conditions are true. A choice
+/// counts as its longest branch.
 pub(super) fn requests_of(steps: &[DraftStep]) -> u64 {
     let count = |step: &DraftStep| match step {
         DraftStep::Request(request) => u64::from(!request.off),

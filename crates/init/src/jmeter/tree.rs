@@ -10,14 +10,14 @@ const DEEPEST: usize = 60;
 #[derive(Debug)]
 pub struct JmxElement<'x> {
     node: Node<'x, 'x>,
-    /// Class of the element: `HTTPSamplerProxy`.
+    /// Class of the element, for example `HTTPSamplerProxy`.
     pub kind: &'x str,
     pub name: String,
     pub line: usize,
     pub children: Vec<JmxElement<'x>>,
 }
 
-/// An error in a JMX file: its position and reason.
+/// An error in a JMX file, with its position and reason.
 #[derive(Debug)]
 pub struct BrokenElement {
     pub mark: Mark,
@@ -50,8 +50,8 @@ fn mark_of(node: Node<'_, '_>) -> Mark {
     }
 }
 
-/// Reads the elements of a `hashTree`. `breaks` are the offsets of the line breaks, because finding
-/// each position in the text would take quadratic time.
+/// Reads the elements of a `hashTree`. `breaks` contains the offsets of the line breaks. Counting
+/// lines for each position would take quadratic time.
 fn elements<'x>(
     tree: Node<'x, 'x>,
     breaks: &[usize],
@@ -94,7 +94,7 @@ fn text_of(node: Node<'_, '_>) -> String {
     node.text().unwrap_or_default().to_owned()
 }
 
-/// Whether a property has this name: in an attribute, or in a `name` element.
+/// Returns whether a property has this name, in an attribute or in a `name` element.
 fn is_named(node: &Node<'_, '_>, name: &str) -> bool {
     node.attribute("name") == Some(name)
         || node
@@ -131,7 +131,7 @@ impl JmxItem<'_> {
 }
 
 impl<'x> JmxElement<'x> {
-    /// Returns a property. Missing and empty ones are `""`.
+    /// Returns a property. Missing and empty properties are `""`.
     pub fn property(&self, name: &str) -> String {
         let mut properties = self.node.descendants().skip(1);
         let property = properties.find(|node| is_named(node, name));
@@ -155,7 +155,7 @@ impl<'x> JmxElement<'x> {
         format!("{file}:{}, {}: {text}", self.line, self.title())
     }
 
-    /// Returns the kind and the name, which users know from JMeter's tree.
+    /// Returns the kind and the name of the element, which users know from JMeter's tree.
     pub fn title(&self) -> String {
         if self.name == self.kind || self.name.is_empty() {
             self.kind.to_owned()

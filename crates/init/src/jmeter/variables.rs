@@ -21,7 +21,7 @@ impl VariableSyntax for JmeterSyntax {
         loop {
             let open = from + text.get(from..)?.find("${")?;
             let inside = &text[open + 2..];
-            // The rest may still contain a reference if this one is not closed.
+            // If this reference is not closed, the rest may still contain one.
             if let Some(end) = closing(inside) {
                 let name = inside[..end].trim();
                 if !name.is_empty() {

@@ -1,4 +1,4 @@
-//! Bundles an OpenAPI description with several files into one tree.
+//! Combines an OpenAPI description of several files into one tree.
 
 use std::path::{Component, Path, PathBuf};
 

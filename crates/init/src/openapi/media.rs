@@ -1,4 +1,4 @@
-//! Chooses the media types of request bodies, and finds members in JSON responses.
+//! Selects the media types of request bodies, and finds members in JSON responses.
 
 use formats::document::Node;
 use serde_json::Value;

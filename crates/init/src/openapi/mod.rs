@@ -167,7 +167,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
     Ok(operations)
 }
 
-/// Links ids of created resources to later operations: `POST /pets` returns the `id` for
+/// Links the IDs of created resources to later operations: `POST /pets` returns the `id` for
 /// `/pets/{petId}`.
 fn link(operations: &mut [Operation<'_>], unknowns: &mut Unknowns) {
     for maker in 0..operations.len() {

@@ -1,4 +1,4 @@
-//! Sample values for schemas, either given or guessed.
+//! Sample values for schemas, either given or invented.
 
 use formats::document::Node;
 use serde_json::{Map, Value, json};

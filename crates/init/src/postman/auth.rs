@@ -5,7 +5,7 @@ use formats::document::Node;
 use super::RequestContext;
 use crate::{body, draft::DraftRequest, headers};
 
-/// Adds the authorization to a request. Other kinds are listed in its comments.
+/// Adds the authorization to a request. Kinds that are not supported are listed in its comments.
 pub(super) fn add(auth: &Node, request: &mut DraftRequest, context: &mut RequestContext<'_>) {
     let kind = auth.get("type").and_then(Node::as_str).unwrap_or_default();
     let parameters = auth.get(kind);
@@ -81,7 +81,7 @@ fn bearer(token: &str, request: &mut DraftRequest, context: &mut RequestContext<
     headers::join(&mut request.headers, "authorization", value);
 }
 
-/// Returns a parameter: an item of a list (version 2.1) or a member (version 2.0).
+/// Returns a parameter, which is an item of a list (version 2.1) or a member (version 2.0).
 fn find(parameters: &Node, name: &str) -> Option<String> {
     match parameters.as_list() {
         Some(items) => items

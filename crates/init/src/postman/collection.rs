@@ -1,4 +1,4 @@
-//! Reads the folders and requests of a collection, with what they inherit.
+//! Reads the folders and requests of a collection, including inherited settings.
 
 use formats::document::{Mark, Node};
 
@@ -20,7 +20,7 @@ pub struct CollectionFolder<'n> {
 
 pub struct CollectionRequest<'n> {
     pub name: String,
-    /// The request: a mapping, or only a URL.
+    /// Request node: a mapping, or only a URL.
     pub node: &'n Node,
     pub auth: Option<&'n Node>,
     /// Scripts that run before the request: those of the collection, of its folders and of the
@@ -29,7 +29,7 @@ pub struct CollectionRequest<'n> {
     pub after: TranslatedScript,
 }
 
-/// A script statement that is not translated, with the item it belongs to.
+/// A script statement that could not be translated, with its item.
 pub struct LeftScript {
     pub item: String,
     pub kind: ScriptKind,
@@ -48,7 +48,7 @@ pub struct Collection<'n> {
     pub left: Vec<LeftScript>,
 }
 
-/// An error in a collection: its position and reason.
+/// An error in a collection, with its position and reason.
 pub struct BrokenItem {
     pub mark: Mark,
     pub message: String,
@@ -135,7 +135,7 @@ fn own_auth(node: &Node) -> Option<&Node> {
 }
 
 impl<'n> Inherited<'n> {
-    /// Adds what an item defines for itself and the items below it.
+    /// Adds the settings that an item defines for itself and the items below it.
     fn with(mut self, item: &'n Node, name: &str, left: &mut Vec<LeftScript>) -> Inherited<'n> {
         self.auth = own_auth(item).or(self.auth);
         let events = item

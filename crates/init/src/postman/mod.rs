@@ -28,7 +28,7 @@ use variables::{PostmanScope, define_list};
 struct RequestContext<'a> {
     scope: &'a mut PostmanScope,
     unknowns: &'a mut Unknowns,
-    /// Folder of the collection, to which its files are relative.
+    /// Folder of the collection. Its file names are relative to it.
     folder: &'a Path,
 }
 
@@ -141,7 +141,7 @@ fn define_folders(items: &[CollectionItem<'_>], scope: &mut PostmanScope) {
 
 struct Drafting<'a> {
     context: RequestContext<'a>,
-    /// The origin of each request, in order.
+    /// Origin of each request, in order.
     origins: Vec<String>,
 }
 

@@ -18,7 +18,7 @@ use crate::{
     scope::VariableSyntax,
 };
 
-/// A request with the origin of its URL, whose path is `request.url`.
+/// A request and the origin of its URL. `request.url` contains only the path.
 pub(super) struct DraftedRequest {
     pub origin: String,
     pub request: DraftRequest,
@@ -44,7 +44,7 @@ pub(super) fn draft(
     let mut request = DraftRequest {
         method,
         url: body::path(&url.path, context.unknowns),
-        // Criteria name labels within double quotes.
+        // Criteria write labels in double quotes.
         label: Some(item.name.replace('"', "'")).filter(|name| !name.is_empty()),
         ..DraftRequest::default()
     };
@@ -69,7 +69,7 @@ fn is_disabled(node: &Node) -> bool {
     node.get("disabled").and_then(Node::as_bool) == Some(true)
 }
 
-/// Returns the text of a member, or `""`.
+/// Returns the text of a member, or `""` if it is missing.
 fn text(node: &Node, key: &str) -> String {
     let member = node.get(key).filter(|member| !member.is_null());
     member.map(Node::text).unwrap_or_default()
@@ -139,7 +139,7 @@ fn raw_url(url: &Node) -> String {
     out
 }
 
-/// Replaces `:name` in the path by the value of the path variable.
+/// Replaces `:name` in the path with the value of the path variable.
 fn path_variables(url: &str, node: &Node) -> String {
     let variables = node
         .get("variable")
@@ -344,7 +344,7 @@ fn multipart(
     DraftBody::Multipart(parts)
 }
 
-/// Adds captures, checks and the limit of the response time.
+/// Adds captures, checks and the limit on the response time.
 fn add_tests(
     item: &CollectionRequest<'_>,
     request: &mut DraftRequest,

@@ -58,7 +58,7 @@ fn whole(below: &str) -> String {
     format!("<jmeterTestPlan><hashTree>{plan}</hashTree></jmeterTestPlan>")
 }
 
-/// Returns the plan for the elements of a thread group, in which comments are not wrapped.
+/// Returns the plan for the elements of a thread group. Its comments are not wrapped.
 fn steps(below: &str) -> String {
     written(&whole(&group(&FOREVER, below)))
 }
@@ -229,7 +229,7 @@ fn once_only_steps_run_before_the_loops_of_a_thread() {
         order.is_sorted() && !text.contains("once per thread"),
         "{text}"
     );
-    // Not first, below a condition, or in an endless loop.
+    // Cases: not first, below a condition, or in an endless loop.
     let condition = element(
         "IfController",
         "If",

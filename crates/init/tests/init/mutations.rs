@@ -1,4 +1,4 @@
-//! Mutated sources: each one becomes a valid plan or a one-line error.
+//! Mutated sources. Each of them gives a valid plan or a one-line error.
 
 use proptest::prelude::*;
 

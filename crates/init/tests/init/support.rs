@@ -5,7 +5,7 @@ use init::Draft;
 use plan::{Plan, Request, Step};
 use query::value;
 
-/// Files that plans of several tests name.
+/// Files that the plans of several tests refer to.
 static FILES: OnceLock<()> = OnceLock::new();
 
 pub fn no_file(path: &Path) -> Result<Vec<u8>, String> {

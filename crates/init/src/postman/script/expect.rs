@@ -1,4 +1,4 @@
-//! Translates assertions of scripts into checks of a plan.
+//! Translates the assertions of scripts into checks of a plan.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{
     value::{self, Aliases, CallParts, ScriptValue, strip},
 };
 
-/// Translation of an assertion.
+/// The translation of an assertion.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assertion {
     Check(Value),
@@ -16,7 +16,7 @@ pub enum Assertion {
         path: String,
         name: String,
     },
-    /// The largest response time, in milliseconds.
+    /// Maximum response time, in milliseconds.
     Limit(f64),
     /// A check that is weaker than the assertion, with a description of what it omits.
     Weaker {
@@ -55,7 +55,8 @@ fn status_named(name: &str) -> Option<u16> {
         .map(|(_, status)| *status)
 }
 
-/// Reads a statement that is an assertion. `None` if it is not one that a plan can express.
+/// Reads a statement that is an assertion. `None` if it is not an assertion that a plan can
+/// express.
 pub fn read(statement: &[Token<'_>], aliases: &Aliases) -> Option<Vec<Assertion>> {
     if let Some(rest) = strip(statement, "pm . response") {
         return chain(rest, &mut |name, call| of_response(name, call));
@@ -86,7 +87,7 @@ fn chain<'s, 't>(
         let call = value::call(after);
         rest = call.as_ref().map_or(after, |call| call.rest);
         if call.is_none() && CHAIN_WORDS.contains(&name.text) {
-            // `to.have.property` and `ok` at the end assert something; the other words do not.
+            // `to.have.property` and `ok` at the end assert something. The other words do not.
             continue;
         }
         found.push(assertion(name.text, call.as_ref())?);

@@ -13,7 +13,7 @@ use token::{Token, TokenKind, closing, statements, tokens};
 pub use value::ScriptValue;
 use value::{Aliases, call, read, scope, strip};
 
-/// Maximum nesting of blocks to read. Deeper blocks are listed.
+/// Maximum nesting of blocks to translate. Deeper blocks are listed.
 const DEEPEST: usize = 16;
 const LONGEST_EXCERPT: usize = 70;
 
@@ -61,14 +61,14 @@ impl TranslatedScript {
     }
 }
 
-/// Translates the lines of a script: `exec` of an event, a list of lines or one text.
+/// Translates the lines of a script: `exec` of an event, which is a list of lines or one text.
 pub fn translate(kind: ScriptKind, exec: &Node) -> TranslatedScript {
     let lines = exec.as_list().unwrap_or(std::slice::from_ref(exec));
     let mut text = String::new();
     let mut marks = Vec::new();
     for line in lines {
         let written = line.as_str().unwrap_or_default();
-        // A text with several lines has one position.
+        // A text with several lines has only one position.
         marks.extend(std::iter::repeat_n(line.mark, written.split('\n').count()));
         text.push_str(written);
         text.push('\n');
@@ -101,7 +101,7 @@ impl ScriptTranslator {
         }
     }
 
-    /// Translates a statement. Returns `false` if it must be listed.
+    /// Translates a statement. Returns `false` if it must be listed instead.
     fn statement(&mut self, tokens: &[Token<'_>], is_conditional: bool, depth: usize) -> bool {
         let is_harmless = strip(tokens, "console .").is_some()
             || matches!(tokens, [one] if one.as_text().is_some());
@@ -124,7 +124,7 @@ impl ScriptTranslator {
         Some(())
     }
 
-    /// Reads `if` and `try`. Captures within are optional, and assertions are listed.
+    /// Reads `if` and `try`. Captures inside are optional, and assertions are listed.
     fn condition(&mut self, tokens: &[Token<'_>], depth: usize) -> Option<()> {
         let first = tokens.first()?;
         let mut rest = if first.is("if") {
@@ -181,7 +181,7 @@ impl ScriptTranslator {
         Some(())
     }
 
-    /// Reads `pm.environment.set("name", value)` and its old forms.
+    /// Reads `pm.environment.set("name", value)` and its older forms.
     fn assignment(&mut self, tokens: &[Token<'_>], is_conditional: bool) -> Option<()> {
         let old = ["setEnvironmentVariable", "setGlobalVariable"].iter();
         let mut old = old.filter_map(|name| strip(tokens, &format!("postman . {name}")));
@@ -236,7 +236,7 @@ impl ScriptTranslator {
     }
 }
 
-/// Returns the start of a statement. Omits strings, because they may be secret.
+/// Returns the beginning of a statement. Omits strings, because they may be secret.
 fn excerpt(tokens: &[Token<'_>]) -> String {
     let mut out = String::new();
     for token in tokens {

@@ -1,4 +1,4 @@
-//! Splits JavaScript into tokens, as far as scripts of collections need it.
+//! Splits JavaScript into tokens, as far as the scripts of collections require it.
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum TokenKind {
@@ -14,9 +14,9 @@ pub enum TokenKind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token<'t> {
     pub kind: TokenKind,
-    /// The token as it is written.
+    /// The token as written.
     pub text: &'t str,
-    /// Line in the script, from 0.
+    /// Line in the script, counted from 0.
     pub line: usize,
 }
 
@@ -45,7 +45,7 @@ const MARKS: [&str; 14] = [
     "===", "!==", "...", "=>", "==", "!=", "&&", "||", "?.", "??", ">=", "<=", "+=", "-=",
 ];
 
-/// Returns the tokens of a script. Text that is not closed reaches to the end.
+/// Returns the tokens of a script. Unclosed text extends to the end.
 pub fn tokens(script: &str) -> Vec<Token<'_>> {
     let mut tokens: Vec<Token<'_>> = Vec::new();
     let (mut at, mut line) = (0, 0);
@@ -154,7 +154,7 @@ fn quoted(rest: &str, quote: char) -> (TokenKind, usize) {
     (TokenKind::Opaque, rest.len())
 }
 
-/// Returns each token with its index and the number of brackets that are open after it.
+/// Returns each token with its index and the number of open brackets after it.
 fn with_depth<'t, 's>(
     tokens: &'s [Token<'t>],
 ) -> impl Iterator<Item = (usize, &'s Token<'t>, usize)> {
@@ -172,7 +172,7 @@ fn with_depth<'t, 's>(
 }
 
 /// Returns the index of the token that closes the bracket at `open`. `None` if there is no bracket,
-/// or nothing closes it.
+/// or it is never closed.
 pub fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
     let rest = tokens.get(open..)?;
     rest.first()?.opens().then_some(())?;
@@ -212,12 +212,12 @@ pub fn statements<'t, 's>(tokens: &'s [Token<'t>]) -> Vec<&'s [Token<'t>]> {
             begin = at + 1;
         }
     }
-    // Brackets that are not closed make the rest one statement.
+    // If brackets are not closed, the rest is one statement.
     statements.extend(Some(&tokens[begin..]).filter(|one| !one.is_empty()));
     statements
 }
 
-/// Whether a statement ends between two tokens.
+/// Returns whether a statement ends between two tokens.
 fn breaks(token: &Token<'_>, next: &Token<'_>) -> bool {
     if next.line == token.line + token.text.matches('\n').count() {
         return token.is("}") && next.kind == TokenKind::Word && !next.is("else");

@@ -1,4 +1,4 @@
-//! Reads expressions of scripts that a plan can express.
+//! Reads script expressions that a plan can express.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub enum ScriptValue {
     Text(String),
 }
 
-/// Names of a script that stand for parts of the response.
+/// Names in a script that refer to parts of the response.
 pub type Aliases = BTreeMap<String, ScriptValue>;
 
 /// Reads an expression. `None` if a plan cannot express it.
@@ -42,7 +42,7 @@ pub fn read(tokens: &[Token<'_>], aliases: &Aliases) -> Option<ScriptValue> {
     suffixes(value, rest)
 }
 
-/// Returns the rest of `tokens` after the words and marks in `pattern`, separated by blanks.
+/// Returns the tokens that follow the words and marks in `pattern`, which are separated by blanks.
 pub fn strip<'t, 's>(tokens: &'s [Token<'t>], pattern: &str) -> Option<&'s [Token<'t>]> {
     let mut rest = tokens;
     for word in pattern.split(' ') {
@@ -55,7 +55,7 @@ pub fn strip<'t, 's>(tokens: &'s [Token<'t>], pattern: &str) -> Option<&'s [Toke
     Some(rest)
 }
 
-/// The arguments of a call, and the tokens after it.
+/// The arguments of a call, and the tokens after the call.
 pub struct CallParts<'s, 't> {
     pub arguments: Vec<&'s [Token<'t>]>,
     pub rest: &'s [Token<'t>],
@@ -73,7 +73,7 @@ pub fn call<'s, 't>(tokens: &'s [Token<'t>]) -> Option<CallParts<'s, 't>> {
     })
 }
 
-/// Reads `pm.SCOPE.` and returns the tokens after it.
+/// Reads `pm.SCOPE.` and returns the tokens that follow it.
 pub fn scope<'s, 't>(tokens: &'s [Token<'t>]) -> Option<&'s [Token<'t>]> {
     let rest = strip(tokens, "pm .")?;
     let (scope, rest) = rest.split_first()?;
