@@ -1,5 +1,5 @@
-//! A call of functions by a virtual user: in turn, with a callback, until each has called back or
-//! settled its promise.
+//! A call of functions by a virtual user. Functions run in order, each until it has called its
+//! callback or settled its promise.
 
 use std::{
     cell::{Cell, RefCell},
@@ -31,21 +31,21 @@ use super::{
     values::function_of,
 };
 
-/// What the result of a function means.
+/// How the result of a function is interpreted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// Only that it has ended.
+    /// The result only shows that the function has ended.
     Nothing,
     /// `next(isTrue)` or a returned value decides.
     Decision,
-    /// The returned value decides at once.
+    /// The returned value decides immediately.
     ImmediateDecision,
 }
 
-/// How a function ended.
+/// How a function ended: with a decision or an exception.
 type Ending = std::result::Result<bool, Thrown>;
 
-/// Receives the ending of the current function. Later endings are ignored.
+/// Receives the ending of the current function. Ignores later endings.
 #[derive(Default)]
 struct Slot {
     ending: RefCell<Option<Ending>>,
@@ -214,7 +214,7 @@ impl RunningCall {
         self.arguments.splice(0..0, values);
     }
 
-    /// Calls functions until one waits. Returns whether all have ended.
+    /// Calls functions until one of them waits. Returns whether all have ended.
     fn advance(&mut self, ctx: &Ctx<'_>) -> bool {
         loop {
             if let Some(slot) = &self.slot {
@@ -317,7 +317,7 @@ impl RunningCall {
         Function::new(ctx.clone(), done)
     }
 
-    /// Takes over variables and the changes of the request.
+    /// Copies back the variables and the changes of the request.
     fn finish(
         mut self,
         ctx: &Ctx<'_>,
@@ -385,7 +385,7 @@ impl WaitingCall for RunningCall {
     }
 }
 
-/// Names an error as the original tool does.
+/// Returns the name that the original tool gives to an error.
 fn error_name<'e>(instance: &Instance, error: Reason<'e>) -> &'e str {
     match error {
         Reason::Fault(fault) if instance.state.settings.is_artillery => fault_name(fault),

@@ -4,10 +4,10 @@ use std::io::ErrorKind;
 
 use plan::dialect::{Dialect, UnsendableReason};
 
-/// Error of `got` for a body that it does not send, such as one of a GET request.
+/// Error of `got` for a body that it does not send, such as the body of a GET request.
 pub const BODY_ERROR: &str = "ERR_GOT_REQUEST_ERROR";
 
-/// How Node.js encodes headers, joins repeated ones, and names errors of requests.
+/// How Node.js encodes headers, joins repeated ones, and names request errors.
 pub const NODE: Dialect = Dialect {
     latin1: true,
     single_headers: &[

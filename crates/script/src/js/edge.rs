@@ -1,9 +1,10 @@
-//! Access to memory of the JavaScript engine, and the stacks on which its code waits.
+//! Access to the memory of the JavaScript engine, and the stacks on which waiting code is
+//! suspended.
 //!
-//! A [`Fiber`] runs JavaScript on a stack of its own. A native function that must wait leaves the
-//! fiber through its [`Waiter`]. The worker polls the future on its own stack, and then continues
-//! the fiber. Each fiber has its own JavaScript runtime: the engine keeps the chain of its stack
-//! frames in the runtime.
+//! A [`Fiber`] runs JavaScript on a separate stack. A native function that must wait suspends the
+//! fiber through its [`Waiter`]. The worker polls the future on its own stack, and then resumes the
+//! fiber. Each fiber has its own JavaScript runtime, because the engine stores the chain of its
+//! stack frames in the runtime.
 
 #![allow(unsafe_code)]
 
@@ -24,9 +25,9 @@ use rquickjs::{
     qjs,
 };
 
-/// Size of a fiber's stack. Memory is used only where the stack was written.
+/// Size of a fiber's stack. Only the parts that are written use memory.
 const STACK: usize = SCRIPT_STACK + (256 << 10);
-/// Stack that JavaScript may use. Native code that it calls has the rest.
+/// Stack size for JavaScript. The rest is for the native code that it calls.
 pub const SCRIPT_STACK: usize = 1 << 20;
 /// Maximum number of unused stacks that a thread keeps.
 const MOST_POOLED: usize = 4096;
@@ -35,13 +36,13 @@ thread_local! {
     static POOL: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Copies the content of a `Uint8Array`. Empty if its buffer was detached.
+/// Copies the content of a `Uint8Array`. Returns nothing if its buffer was detached.
 pub fn bytes(array: &TypedArray<'_, u8>) -> Vec<u8> {
     // SAFETY: the slice is copied before any JavaScript can run.
     unsafe { array.as_bytes() }.map_or_else(Vec::new, <[u8]>::to_vec)
 }
 
-/// Copies the content of an `ArrayBuffer`. Empty if it was detached.
+/// Copies the content of an `ArrayBuffer`. Returns nothing if it was detached.
 pub fn buffer_bytes(buffer: &ArrayBuffer<'_>) -> Vec<u8> {
     // SAFETY: the slice is copied before any JavaScript can run.
     unsafe { buffer.as_bytes() }.map_or_else(Vec::new, <[u8]>::to_vec)
@@ -67,7 +68,7 @@ pub fn write_bytes(buffer: &ArrayBuffer<'_>, offset: usize, bytes: &[u8]) -> boo
 /// A Rust value inside a JavaScript object.
 pub struct Native<T: 'static>(pub T);
 
-// SAFETY: the value is `'static`, so it contains nothing that belongs to a runtime.
+// SAFETY: the value is `'static`, so it contains no reference to a runtime.
 unsafe impl<'js, T: 'static> JsLifetime<'js> for Native<T> {
     type Changed<'to> = Native<T>;
 }
@@ -103,7 +104,7 @@ macro_rules! native_class {
 }
 pub(crate) use native_class;
 
-/// Bytecode of a module that this process compiled.
+/// Bytecode of a module that this process has compiled.
 pub struct Code(Vec<u8>);
 
 impl Code {
@@ -119,7 +120,7 @@ impl Code {
     }
 }
 
-/// Throws an error that `catch` and `finally` do not see.
+/// Throws an error that `catch` and `finally` cannot intercept.
 pub fn throw_uncatchable(ctx: &Ctx<'_>, message: &str) -> Error {
     let error = Exception::from_message(ctx.clone(), message);
     match error {
@@ -133,8 +134,8 @@ pub fn throw_uncatchable(ctx: &Ctx<'_>, message: &str) -> Error {
     }
 }
 
-/// Runs code in a context on the current stack, whose depth the engine then checks. The stack must
-/// have [`SCRIPT_STACK`] bytes left.
+/// Runs code in a context on the current stack, and sets the engine's stack limit for it. At least
+/// [`SCRIPT_STACK`] bytes of the stack must be left.
 pub fn enter<R>(context: &Context, run: impl FnOnce(&Ctx<'_>) -> R) -> R {
     context.with(|ctx| {
         // SAFETY: the context is alive, and so is its runtime.
@@ -143,20 +144,20 @@ pub fn enter<R>(context: &Context, run: impl FnOnce(&Ctx<'_>) -> R) -> R {
     })
 }
 
-/// Polls what a fiber waits for. Returns whether it is ready.
+/// Polls the future that a fiber waits for. Returns whether it is ready.
 type Wait = NonNull<dyn FnMut(&mut TaskContext<'_>) -> bool>;
 
-/// Why a fiber continues.
+/// Why a fiber is resumed.
 #[derive(Clone, Copy, PartialEq)]
 enum Resumed {
     Ready,
     Ended,
 }
 
-/// Lets code on a fiber wait.
+/// Lets code on a fiber wait for futures.
 #[derive(Default)]
 pub struct Waiter {
-    /// The running fiber's. `None` while no fiber runs: before, between and after its stretches.
+    /// Yielder of the running fiber. `None` while no fiber runs.
     yielder: Cell<Option<NonNull<Yielder<Resumed, Wait>>>>,
     ends: Cell<bool>,
     waker: RefCell<Option<Waker>>,
@@ -165,12 +166,13 @@ pub struct Waiter {
 
 impl Waiter {
     /// Waits for a future, which the worker polls on its own stack. Returns `None` if the fiber
-    /// must end, or if this is called outside of a fiber.
+    /// must end, or outside of a fiber.
     pub fn wait<F: Future>(&self, future: F) -> Option<F::Output> {
         if self.ends.get() {
             return None;
         }
-        // Taken, so that nothing on the worker's stack can suspend the fiber meanwhile.
+        // Take the yielder, so that nothing on the worker's stack can suspend the fiber in the
+        // meantime.
         let yielder = self.yielder.take()?;
         let mut future = pin!(future);
         let mut output = None;
@@ -183,16 +185,17 @@ impl Waiter {
         };
         let wait: NonNull<dyn FnMut(&mut TaskContext<'_>) -> bool + '_> = NonNull::from(&mut poll);
         // SAFETY: only the lifetime changes. The closure is used only while this fiber is suspended
-        // below, so that this frame exists.
+        // below, so this frame exists.
         let wait: Wait = unsafe { std::mem::transmute(wait) };
-        // SAFETY: the cell has a yielder only while its fiber runs, and only the worker continues
-        // fibers, so that this is called on the fiber's stack. The yielder exists as long as that.
+        // SAFETY: the cell contains a yielder only while its fiber runs, and only the worker
+        // resumes fibers, so this runs on the fiber's stack. The yielder exists as long as the
+        // fiber runs.
         let resumed = unsafe { yielder.as_ref() }.suspend(wait);
         self.yielder.set(Some(yielder));
         output.filter(|_| resumed == Resumed::Ready)
     }
 
-    /// Ends the fiber: it continues, and each wait returns `None`.
+    /// Makes the fiber end: it is resumed, and each wait returns `None`.
     pub fn end(&self) {
         self.ends.set(true);
         if let Some(waker) = self.waker.take() {
@@ -200,7 +203,7 @@ impl Waiter {
         }
     }
 
-    /// Whether the fiber must end.
+    /// Returns whether the fiber must end.
     pub fn ends(&self) -> bool {
         self.ends.get()
     }
@@ -210,12 +213,13 @@ impl Waiter {
         self.ends.set(false);
     }
 
-    /// Whether this is called on a fiber.
+    /// Returns whether the caller runs on a fiber.
     pub fn is_on_fiber(&self) -> bool {
         self.yielder.get().is_some()
     }
 
-    /// Returns how often a fiber was continued, to notice a new stretch of code.
+    /// Returns how often a fiber was resumed. A change shows that a new stretch of code has
+    /// started.
     pub fn resumes(&self) -> u64 {
         self.resumes.get()
     }
@@ -230,9 +234,9 @@ impl Drop for ClearYielder<'_> {
     }
 }
 
-/// Code on a stack of its own. A future that is ready when the code has returned.
+/// Code on a separate stack. As a future, it is ready when the code has returned.
 ///
-/// A fiber that is dropped is ended first: its waits return `None` until the code returns.
+/// Dropping a fiber first ends it: its waits return `None` until the code returns.
 pub struct Fiber<R: 'static> {
     coroutine: Option<Coroutine<Resumed, Wait, R, DefaultStack>>,
     wait: Option<Wait>,
@@ -240,7 +244,7 @@ pub struct Fiber<R: 'static> {
 }
 
 impl<R: 'static> Fiber<R> {
-    /// Prepares code. It starts at the first poll.
+    /// Prepares code, which starts at the first poll.
     ///
     /// # Errors
     ///
@@ -263,7 +267,7 @@ impl<R: 'static> Fiber<R> {
         })
     }
 
-    /// Continues the code until it waits or returns.
+    /// Resumes the code until it waits or returns.
     fn resume(&mut self, resumed: Resumed) -> Option<R> {
         self.waiter.resumes.set(self.waiter.resumes.get() + 1);
         self.wait = None;
@@ -274,7 +278,7 @@ impl<R: 'static> Fiber<R> {
             }
             CoroutineResult::Return(result) => {
                 let stack = self.coroutine.take().map(Coroutine::into_stack);
-                // The pool is gone when the thread ends.
+                // The pool no longer exists when the thread ends.
                 let _ = POOL.try_with(|pool| {
                     let mut pool = pool.borrow_mut();
                     let is_kept = pool.len() < MOST_POOLED;
@@ -294,7 +298,7 @@ impl<R: 'static> Future for Fiber<R> {
             let resumed = match self.wait {
                 Some(_) if self.waiter.ends() => Resumed::Ended,
                 Some(mut wait) => {
-                    // SAFETY: the fiber is suspended in `Waiter::wait`, whose frame has the
+                    // SAFETY: the fiber is suspended in `Waiter::wait`, whose frame contains the
                     // closure.
                     if !unsafe { wait.as_mut()(cx) } {
                         self.waiter.waker.replace(Some(cx.waker().clone()));
@@ -313,7 +317,7 @@ impl<R: 'static> Future for Fiber<R> {
 
 impl<R: 'static> Drop for Fiber<R> {
     fn drop(&mut self) {
-        // The frames of the engine on the stack cannot be unwound, so the code must return.
+        // The engine's frames on the stack cannot be unwound, so the code must return.
         let is_suspended = |fiber: &Self| {
             let coroutine = fiber.coroutine.as_ref();
             coroutine.is_some_and(|coroutine| coroutine.started() && !coroutine.done())

@@ -1,10 +1,10 @@
-//! Exceptions of a script as one line: what was thrown, and where.
+//! Describes exceptions of a script on one line: the thrown value and the position.
 
 use rquickjs::{Coerced, Ctx, Error, Object, Value as Js};
 
 use super::modules::{OPENING, WRAPPED};
 
-/// Codes of errors about modules that cannot be loaded.
+/// Error codes for modules that cannot be loaded.
 const MISSING_MODULE: [&str; 3] = [
     "MODULE_NOT_FOUND",
     "ERR_UNKNOWN_BUILTIN_MODULE",
@@ -14,10 +14,10 @@ const MISSING_MODULE: [&str; 3] = [
 /// A thrown value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thrown {
-    /// Name under which the error is counted: its `code`, or else its message. `None` if a value
-    /// was thrown that has neither.
+    /// Name under which the error counts: its `code`, or otherwise its message. `None` if the
+    /// thrown value has neither.
     pub name: Option<String>,
-    /// The message with the type of the error.
+    /// Message with the type of the error.
     pub message: String,
     /// The first position outside of Loadline's own code, as `file:line:column`.
     pub at: Option<String>,
@@ -33,7 +33,7 @@ impl std::fmt::Display for Thrown {
 }
 
 impl Thrown {
-    /// Returns the name under which the error is counted. Artillery counts a thrown text as
+    /// Returns the name under which the error counts. Artillery counts a thrown text as
     /// `undefined`.
     pub fn counted_as(&self, is_artillery: bool) -> &str {
         match &self.name {
@@ -43,13 +43,13 @@ impl Thrown {
         }
     }
 
-    /// Whether a module could not be found, or is one that scripts cannot load.
+    /// Returns whether a module could not be found, or is one that scripts cannot load.
     pub fn is_missing_module(&self) -> bool {
         let code = self.name.as_deref();
         code.is_some_and(|code| MISSING_MODULE.contains(&code))
     }
 
-    /// Describes an error of the engine. Takes the exception, if one was thrown.
+    /// Describes an error of the engine, and consumes the thrown exception, if any.
     pub fn new(ctx: &Ctx<'_>, error: &Error) -> Thrown {
         match error {
             Error::Exception => Thrown::from_value(&ctx.catch()),
@@ -102,7 +102,7 @@ fn text(value: &Js<'_>) -> String {
     )
 }
 
-/// Returns the position of a syntax error, which has no stack frame of its own.
+/// Returns the position of a syntax error, which has no stack frame.
 pub fn parsed_at(object: &Object<'_>) -> Option<String> {
     let file: String = object.get("fileName").ok()?;
     let line: i32 = object.get("lineNumber").ok()?;
@@ -110,7 +110,7 @@ pub fn parsed_at(object: &Object<'_>) -> Option<String> {
     Some(in_source(&format!("{file}:{line}:{column}")))
 }
 
-/// Returns the first position of a stack that is in a file.
+/// Returns the first position in a stack that is in a file.
 pub fn position(stack: &str) -> Option<String> {
     let frame = stack
         .lines()
@@ -123,7 +123,7 @@ pub fn position(stack: &str) -> Option<String> {
     Some(in_source(place.trim_end_matches(')')))
 }
 
-/// Returns a stack with positions in the sources, each line indented by a tab.
+/// Returns a stack with positions in the sources. Each line is indented by a tab.
 pub fn in_sources(stack: &str) -> String {
     let mut lines = String::new();
     for line in stack.lines().map(str::trim) {
@@ -143,7 +143,7 @@ pub fn in_sources(stack: &str) -> String {
     lines
 }
 
-/// Returns a position in the source of a module, which may be wrapped.
+/// Returns a position in the source of a module, which may be wrapped in a function.
 fn in_source(place: &str) -> String {
     let Some(place) = place.strip_prefix(WRAPPED) else {
         return place.to_owned();

@@ -48,12 +48,12 @@ pub fn fault_name(fault: Fault) -> &'static str {
             "HPE_INVALID_CONSTANT"
         }
         Fault::Http2(_) => "ERR_HTTP2_STREAM_ERROR",
-        // Scripts of native plans also receive names of Node.js.
+        // Scripts of native plans also receive names from Node.js.
         Fault::Stream(_) | Fault::WebSocket(_) | Fault::SocketIo(_) => {
             "ERR_READING_RESPONSE_STREAM"
         }
         Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
-        // They have no size limit and therefore no name for this.
+        // Node.js and `got` have no size limit and therefore no name for this fault.
         Fault::BodyTooLarge => "EMSGSIZE",
         Fault::Proxy => "ERR_PROXY_CONNECT",
         Fault::BadEncoding => "ERR_READING_RESPONSE_STREAM",

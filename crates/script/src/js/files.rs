@@ -1,4 +1,5 @@
-//! Files for scripts: read below the folders of the test, written only where the user allows it.
+//! File access for scripts. They may read files below the folders of the test, and write only where
+//! the user allows it.
 
 use std::{
     fs, io,
@@ -12,7 +13,7 @@ use rquickjs::{Ctx, Object, Result, TypedArray, prelude::Func};
 
 use super::{edge::bytes, native::throw_coded, state::State};
 
-/// Largest file that a script may read.
+/// Maximum size of a file that a script may read, in bytes.
 const LARGEST: u64 = 256 << 20;
 
 /// Adds the functions for files.

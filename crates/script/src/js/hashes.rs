@@ -1,4 +1,4 @@
-//! Hashes and message authentication codes by the names that scripts use.
+//! Hashes and message authentication codes, by the names that scripts use.
 
 use hmac::{Hmac, Mac};
 use md5::Md5;

@@ -1,5 +1,5 @@
-//! Requests that functions send: through the worker's client, outside the statistics, and only to
-//! the hosts that the test may load.
+//! Requests that script functions send. They use the worker's client, do not count in the
+//! statistics, and may only go to hosts that the test allows.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -29,12 +29,12 @@ use super::{
     state::{Pending, State},
 };
 
-/// Redirects that `fetch` follows.
+/// Maximum number of redirects that `fetch` follows.
 const MOST_REDIRECTS: u32 = 20;
-/// Largest body of a response.
+/// Maximum size of a response body, in bytes.
 const LARGEST: usize = 64 << 20;
 
-/// The client of an instance, with its own connections.
+/// The HTTP client of an instance, with its own connections.
 pub struct ScriptClient {
     client: Client,
     pool: ConnectionPool,
@@ -49,7 +49,7 @@ impl ScriptClient {
     }
 }
 
-/// A request of a function.
+/// A request of a script function.
 struct Order {
     method: String,
     url: String,
@@ -60,7 +60,7 @@ struct Order {
     timeout_ms: f64,
 }
 
-/// The result of a request: the last response and its URL, or the name of the error and its message.
+/// The result of a request: the last response and its URL, or the name and message of the error.
 type Outcome = std::result::Result<(Response, String), (String, String)>;
 
 /// Adds the functions for requests.
@@ -95,7 +95,7 @@ fn read(order: &Object<'_>) -> Result<Order> {
     })
 }
 
-/// Starts a request and returns its number. Before the run, none is sent.
+/// Starts a request and returns its number. Before the run, no requests are sent.
 fn start(state: &Rc<State>, order: Order, done: Persistent<Function<'static>>) -> u64 {
     let limit = Rc::<Limit>::default();
     let id = state.add_request(&limit);
@@ -220,7 +220,7 @@ fn not_allowed(host: &str) -> (String, String) {
 
 fn build_error(error: &BuildError) -> (String, String) {
     match error {
-        // The text is left out, because it may be secret.
+        // Omit the text, because it may be secret.
         BuildError::Url(_) => ("ERR_INVALID_URL".to_owned(), "Invalid URL".to_owned()),
         BuildError::Header(name) => (
             "ERR_INVALID_CHAR".to_owned(),
@@ -277,7 +277,7 @@ impl Order {
     }
 }
 
-/// Builds requests after redirects.
+/// Builds the requests that follow redirects.
 struct Hops<'o> {
     order: &'o Order,
     /// URL of the last request.

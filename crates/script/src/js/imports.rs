@@ -1,5 +1,5 @@
-//! The modules that a script names, read from its source. When a script cannot be loaded, this
-//! finds everything that is missing, not only the first.
+//! Finds the modules that a script imports by reading its source. If a script cannot be loaded,
+//! this reports everything that is missing, and not only the first problem.
 
 use std::{collections::HashSet, path::Path};
 
@@ -12,11 +12,12 @@ use oxc_syntax::scope::ScopeFlags;
 
 use super::{modules::Modules, typescript};
 
-/// Maximum number of files that are read, and of problems that are reported.
+/// Maximum number of files to read, and of problems to report.
 const MOST: usize = 100;
 
-/// Returns a line with file, line and column for each module that the script and its own files
-/// cannot load. Packages of `node_modules` are not searched: they often test what is available.
+/// Returns a line with file, line and column for each module that cannot be loaded. Searches the
+/// script and its own files, but not packages in `node_modules`, because those often test what is
+/// available.
 pub fn missing(modules: &Modules, file: &Path) -> Vec<String> {
     let (mut waiting, mut seen) = (vec![file.to_path_buf()], HashSet::new());
     let mut problems = Vec::new();
@@ -48,8 +49,8 @@ fn is_own_code(path: &Path) -> bool {
     !is_package && !matches!(ending, Some("json" | "node"))
 }
 
-/// Returns the names of modules in a source, and whether they are imported or required. What is
-/// required within `try` may be missing.
+/// Returns the names of modules in a source, and whether they are imported or required. Omits
+/// modules that are required within `try`, because they may be missing.
 pub fn named_modules(source: &str, file: &Path) -> Vec<(Span, String, bool)> {
     let allocator = Allocator::default();
     let kind = match typescript::is_typescript(file) {
@@ -103,13 +104,14 @@ impl<'a> Visit<'a> for Names {
 
     fn visit_try_statement(&mut self, _: &TryStatement<'a>) {}
 
-    /// What a function requires may never be called.
+    /// A function may never be called, so ignore what it requires.
     fn visit_function(&mut self, _: &Function<'a>, _: ScopeFlags) {}
 
     fn visit_arrow_function_expression(&mut self, _: &ArrowFunctionExpression<'a>) {}
 }
 
-/// Lists several problems as one text. `None` for a single one, which the error itself describes.
+/// Formats several problems as one text. Returns `None` for a single problem, which the error
+/// itself describes.
 pub fn listed(problems: &[String]) -> Option<String> {
     (problems.len() > 1).then(|| {
         let lines: Vec<String> = problems.iter().map(|line| format!("  {line}")).collect();

@@ -29,13 +29,13 @@ use super::{
     user::JsUser,
 };
 
-/// Most memory of an instance. It is also at most the worker's share of `--memory`.
+/// Maximum memory of an instance, in bytes. The worker's share of `--memory` also limits it.
 const MOST_MEMORY: usize = 1 << 30;
-/// The least memory of an instance, which its modules need.
+/// Minimum memory of an instance, which its modules need.
 const LEAST_MEMORY: usize = 16 << 20;
-/// Kinds of errors that an instance reports.
+/// Maximum number of kinds of errors that an instance reports.
 const MOST_KINDS: usize = 100;
-/// Stack of an instance. Rust's threads have 2 MB.
+/// Stack size of an instance. Rust's threads have 2 MB.
 const MOST_STACK: usize = 1 << 20;
 
 /// An instance of a script.
@@ -45,16 +45,16 @@ pub struct Instance {
     functions: HashMap<String, Persistent<Function<'static>>>,
     events: Option<Persistent<Object<'static>>>,
     makers: OnceCell<Makers>,
-    /// Objects of the test's constants, which all virtual users share.
+    /// Objects for the test's constants, which all virtual users share.
     pub constants: RefCell<HashMap<String, Persistent<Js<'static>>>>,
-    /// What functions receive of each request step, by its index.
+    /// Data that functions receive about each request step, by the step's index.
     pub sources: RefCell<HashMap<u32, Rc<StepSource>>>,
     /// Kinds of errors that have been reported.
     reported: RefCell<HashSet<String>>,
     context: Context,
 }
 
-/// JavaScript functions that make the objects that functions receive.
+/// JavaScript functions that create the objects that script functions receive.
 pub struct Makers {
     /// `(statusCode, read)`
     pub response: Persistent<Function<'static>>,
@@ -97,7 +97,7 @@ impl Makers {
     }
 }
 
-/// The instance as the engine's host.
+/// The instance, as the engine's script host.
 pub struct Host(pub Rc<Instance>);
 
 impl ScriptHost for Host {
@@ -121,7 +121,7 @@ impl ScriptHost for Host {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Values of the engine must be gone before the engine.
+        // The engine's values must be dropped before the engine.
         self.state.clear();
         self.modules.clear();
     }
@@ -204,7 +204,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Returns the functions that make objects.
+    /// Returns the functions that create objects.
     pub fn makers(&self) -> Result<&Makers> {
         self.makers.get().ok_or(rquickjs::Error::Unknown)
     }
@@ -216,7 +216,7 @@ impl Instance {
         names
     }
 
-    /// Runs JavaScript for a virtual user.
+    /// Runs JavaScript for a virtual user. `None` runs it for no particular user.
     pub fn enter<R>(&self, caller: Option<&Rc<Caller>>, run: impl FnOnce(&Ctx<'_>) -> R) -> R {
         self.context.with(|ctx| {
             self.state.caller.replace(caller.cloned());
@@ -227,8 +227,8 @@ impl Instance {
         })
     }
 
-    /// Runs promise jobs until none is left. Returns the reason of a promise that was rejected and
-    /// has no handler.
+    /// Runs promise jobs until none are left. Returns the reason of a rejected promise without a
+    /// handler.
     pub fn run_jobs(&self, ctx: &Ctx<'_>) -> Option<Thrown> {
         while ctx.execute_pending_job() {}
         let reason = self.state.unhandled.take(ctx)?;
@@ -240,7 +240,7 @@ impl Instance {
         self.functions.get(name)?.clone().restore(ctx).ok()
     }
 
-    /// Returns the object for custom metrics.
+    /// Returns the object through which functions report custom metrics.
     pub fn events<'js>(&self, ctx: &Ctx<'js>) -> Result<Js<'js>> {
         match &self.events {
             Some(events) => Ok(events.clone().restore(ctx)?.into_value()),
@@ -248,7 +248,7 @@ impl Instance {
         }
     }
 
-    /// Describes an error, or says that the function was stopped.
+    /// Describes an error, or the fact that the function was stopped.
     pub fn describe(&self, thrown: &Thrown) -> String {
         if self.state.was_stopped.get() {
             let seconds = super::state::MOST_CPU_NS / plan::units::SECOND;
@@ -263,14 +263,14 @@ impl Instance {
         thrown.to_string()
     }
 
-    /// Returns the name under which an error is counted.
+    /// Returns the name under which an error counts.
     pub fn counted(&self, thrown: &Thrown) -> String {
         let is_artillery = self.state.settings.is_artillery;
         thrown.counted_as(is_artillery).to_owned()
     }
 
     /// Reports the first error of each kind, with its position. A script may create a name for each
-    /// user, so only some kinds are remembered.
+    /// user, so the number of remembered kinds is limited.
     pub fn report(&self, function: &str, thrown: &Thrown) {
         let mut reported = self.reported.borrow_mut();
         if let Some(worker) = &self.state.worker
@@ -281,7 +281,8 @@ impl Instance {
         }
     }
 
-    /// Reports once that the script has no such function. A condition may be a variable instead.
+    /// Reports once that the script does not define a function. A condition may be the name of a
+    /// variable instead.
     pub fn report_missing(&self, name: &str, is_condition: bool) {
         if let Some(worker) = self.state.worker.as_ref().filter(|_| !is_condition)
             && self.reported.borrow_mut().insert(format!("missing {name}"))
@@ -293,7 +294,7 @@ impl Instance {
         }
     }
 
-    /// Runs a due timer. `None` if it was cleared.
+    /// Runs a due timer. Returns `None` if it was cleared.
     pub fn fire(&self, id: u64) -> Option<DueTimer> {
         let due = self.state.due_timer(id)?;
         self.resume(due.caller.as_ref(), "a timer", |ctx| {

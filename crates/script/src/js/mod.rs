@@ -1,7 +1,7 @@
-//! JavaScript: functions of a test in an embedded engine (QuickJS).
+//! JavaScript functions of a test, which run in an embedded engine (QuickJS).
 //!
 //! Each worker has an [`Instance`] of the script with its own top-level state. A virtual user has
-//! one `context` object, which its functions share. Functions call back or return a promise.
+//! one `context` object, which its functions share. Functions call a callback or return a promise.
 
 mod call;
 mod dialect;
@@ -52,7 +52,7 @@ impl JavaScript {
     ///
     /// # Errors
     ///
-    /// Says on one line, with file, line and column, why the script cannot be loaded.
+    /// Returns the reason on one line, with file, line and column, if the script cannot be loaded.
     pub fn load(settings: Settings) -> Result<JavaScript, String> {
         let settings = Arc::new(settings);
         let instance = Instance::load(&settings, None)?;

@@ -1,4 +1,4 @@
-//! Modules by Node's rules: CommonJS, ES modules, JSON, packages of `node_modules`, and the core
+//! Modules by Node's rules: CommonJS, ES modules, JSON, packages in `node_modules`, and the core
 //! modules of `surface`.
 
 use std::{
@@ -21,11 +21,12 @@ use rquickjs::{
 
 use super::{native::throw_coded, surface, typescript};
 
-/// Name of the global function with which ES modules get CommonJS modules.
+/// Name of the global function through which ES modules access CommonJS modules.
 pub const REQUIRE: &str = "loadline:require";
-/// Marks the file of a wrapped module in stacks. Its first line is shifted by [`OPENING`].
+/// Prefix of the file name of a wrapped module in stacks. Columns in its first line are shifted by
+/// [`OPENING`].
 pub const WRAPPED: &str = "cjs:";
-/// What precedes the source of a CommonJS module.
+/// Text that precedes the source of a CommonJS module.
 pub const OPENING: &str = "(function (exports, require, module, __filename, __dirname) { ";
 
 /// The modules of an instance.
@@ -44,7 +45,7 @@ impl Modules {
                 .map(str::to_owned)
                 .into(),
             main_fields: vec!["main".to_owned()],
-            // TypeScript names the file that its compiler writes.
+            // In TypeScript, an import contains the name of the compiled file.
             extension_alias: [(".js", ".ts"), (".mjs", ".mts"), (".cjs", ".cts")]
                 .map(|(js, ts)| (js.to_owned(), vec![js.to_owned(), ts.to_owned()]))
                 .into(),
@@ -57,12 +58,12 @@ impl Modules {
         })
     }
 
-    /// Drops all loaded modules and the JavaScript values they hold.
+    /// Drops all loaded modules and their JavaScript values.
     pub fn clear(&self) {
         self.loaded.borrow_mut().clear();
     }
 
-    /// Lets ES modules of this context import.
+    /// Enables imports for the ES modules of this context.
     pub fn attach(self: &Rc<Modules>, ctx: &Ctx<'_>) -> Result<()> {
         let own = Rc::clone(self);
         let require = move |ctx: Ctx<'_>, name: String| -> Result<Persistent<Js<'static>>> {
@@ -73,7 +74,8 @@ impl Modules {
             .prop(REQUIRE, Function::new(ctx.clone(), require)?)
     }
 
-    /// Loads the script and returns its exports: those of its default export, and its named ones.
+    /// Loads the script and returns its exports: the members of its default export, and its named
+    /// exports.
     pub fn load_script<'js>(
         self: &Rc<Modules>,
         ctx: &Ctx<'js>,
@@ -192,7 +194,7 @@ impl Modules {
         Ok(module)
     }
 
-    /// Creates the `require` of a module in a folder.
+    /// Creates the `require` function of a module in a folder.
     fn require<'js>(self: &Rc<Modules>, ctx: &Ctx<'js>, folder: PathBuf) -> Result<Function<'js>> {
         let (own, from) = (Rc::clone(self), folder.clone());
         let require = Function::new(
@@ -225,11 +227,11 @@ impl Modules {
         Ok(found.full_path().to_string_lossy().into_owned())
     }
 
-    /// Finds the file of a module that a file names. `None` for a core module.
+    /// Finds the file of an imported module. `None` for a core module.
     ///
     /// # Errors
     ///
-    /// Says why the module cannot be loaded.
+    /// Returns the reason why the module cannot be loaded.
     pub fn resolve(
         &self,
         file: &Path,
@@ -279,7 +281,7 @@ fn native_module(path: &Path) -> String {
     )
 }
 
-/// Returns the name of the package in the name of a module.
+/// Returns the package name in the name of a module.
 fn package(name: &str) -> &str {
     let parts = if name.starts_with('@') { 2 } else { 1 };
     let end = name
@@ -330,11 +332,11 @@ fn source(ctx: &Ctx<'_>, path: &Path) -> Result<String> {
     })
 }
 
-/// Returns the text of a source file without byte order mark and interpreter.
+/// Returns the text of a source file without byte order mark and `#!` line.
 pub fn plain_text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    // The first line may name an interpreter.
+    // The first line may contain an interpreter.
     match text.strip_prefix("#!") {
         Some(rest) => format!("//{rest}"),
         None => text.to_owned(),
@@ -350,8 +352,8 @@ fn json<'js>(ctx: &Ctx<'js>, path: &Path) -> Result<Js<'js>> {
     })
 }
 
-/// Whether a file is an ES module: by its ending, by the nearest `package.json`, or else by its
-/// syntax.
+/// Returns whether a file is an ES module, by its extension, by the nearest `package.json`, or
+/// otherwise by its syntax.
 fn is_module(path: &Path, source: &str) -> bool {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("mjs" | "mts") => return true,
@@ -428,7 +430,7 @@ impl Loader for Imports {
     }
 }
 
-/// Returns the source of an ES module that exports what a CommonJS module exports.
+/// Returns the source of an ES module that exports the exports of a CommonJS module.
 pub fn bridge(name: &str, exports: &Js<'_>) -> Result<String> {
     let quoted = serde_json::Value::from(name).to_string();
     let mut source =

@@ -1,4 +1,4 @@
-//! Native functions behind the JavaScript of `surface`: files, hashes, text encodings, URLs, timers,
+//! Native functions for the JavaScript in `surface`: files, hashes, text encodings, URLs, timers,
 //! metrics and output.
 
 use std::rc::Rc;
@@ -155,7 +155,7 @@ fn hmac<'js>(
     code.map(|code| TypedArray::new(ctx, code)).transpose()
 }
 
-/// Expands a template with variables. Without a value, the result is `undefined`.
+/// Expands a template with variables. If it has no value, the result is `undefined`.
 fn template<'js>(ctx: Ctx<'js>, value: Js<'js>, variables: Js<'js>) -> Result<Js<'js>> {
     let Some(value) = from_js(&value)? else {
         return Ok(Js::new_undefined(ctx));
@@ -175,7 +175,7 @@ fn template<'js>(ctx: Ctx<'js>, value: Js<'js>, variables: Js<'js>) -> Result<Js
     }
 }
 
-/// Most random bytes that one call returns.
+/// Maximum number of random bytes per call.
 const MOST_RANDOM: usize = 16 << 20;
 
 fn random_bytes(ctx: Ctx<'_>, length: usize) -> Result<Bytes<'_>> {
@@ -230,7 +230,7 @@ pub fn change_url<'js>(
     let Ok(mut url) = url::Url::parse(&href) else {
         return Ok(None);
     };
-    // An impossible value changes nothing, as in browsers and Node.js.
+    // An invalid value changes nothing, as in browsers and Node.js.
     let _ = match part.as_str() {
         "href" => return parse_url(ctx, value, None),
         "protocol" => quirks::set_protocol(&mut url, &value),

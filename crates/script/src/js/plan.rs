@@ -16,7 +16,7 @@ use super::{JavaScript, Settings};
 ///
 /// # Errors
 ///
-/// Says on one line why the script cannot be loaded, or which function it lacks.
+/// Returns the reason on one line if the script cannot be loaded or lacks a function.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     let Some(file) = &plan.script else {
         return Ok(None);
@@ -57,7 +57,7 @@ pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     Ok(Some(Arc::new(script)))
 }
 
-/// Returns the folder in which a script may write: that of `--script-write`, or the environment's.
+/// Returns the folder in which a script may write, from `--script-write` or the environment.
 #[must_use]
 pub fn writable_folder(file: &ScriptFile) -> Option<PathBuf> {
     let environment = || std::env::var_os("LOADLINE_SCRIPT_WRITE").map(Into::into);

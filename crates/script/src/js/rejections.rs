@@ -1,15 +1,15 @@
-//! Promises that were rejected and have no handler.
+//! Rejected promises without a handler.
 
 use std::cell::RefCell;
 
 use rquickjs::{Ctx, Persistent, Value as Js};
 
-/// Rejected promises without a handler, each with its reason.
+/// The rejected promises without a handler, each with its reason.
 #[derive(Default)]
 pub struct Rejections(RefCell<Vec<(Persistent<Js<'static>>, Persistent<Js<'static>>)>>);
 
 impl Rejections {
-    /// Notes that a promise was rejected, or that it now has a handler.
+    /// Records that a promise was rejected, or that it has received a handler.
     pub fn track<'js>(&self, ctx: &Ctx<'js>, promise: Js<'js>, reason: Js<'js>, is_handled: bool) {
         let mut unhandled = self.0.borrow_mut();
         if is_handled {
@@ -28,7 +28,7 @@ impl Rejections {
         }
     }
 
-    /// Forgets all promises and returns the reason of the last one.
+    /// Forgets all promises, and returns the reason of the last one.
     pub fn take<'js>(&self, ctx: &Ctx<'js>) -> Option<Js<'js>> {
         let mut unhandled = self.0.take();
         let (_, reason) = unhandled.pop()?;

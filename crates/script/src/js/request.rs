@@ -1,4 +1,4 @@
-//! The parameters of a request, as functions see and change them before it is built.
+//! The parameters of a request that functions can read and change before the request is built.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -22,7 +22,7 @@ use super::{
     values::{from_js, is_same, to_js},
 };
 
-/// Headers that stay although a function replaced all headers, because the client adds them itself.
+/// Headers that stay even if a function replaces all headers, because the client adds them itself.
 const OF_CLIENT: [&str; 4] = [
     "user-agent",
     "accept-encoding",
@@ -48,19 +48,19 @@ pub const REQUEST_NAMES: [&str; 11] = [
     "allowGetBody",
 ];
 
-/// Names and values of an object, as JavaScript has them.
+/// Names and values of an object, in JavaScript form.
 type Entries = Vec<(Persistent<JsString<'static>>, Persistent<Js<'static>>)>;
 
-/// Values of a step that functions cannot change in place. Whether they were replaced is found by
-/// comparing identities.
+/// Values of a step that functions cannot change in place. Comparing identities shows whether
+/// functions replaced them.
 struct SharedValues {
     values: Entries,
     headers: Entries,
-    /// Values by their place in [`REQUEST_NAMES`].
+    /// Values by their index in [`REQUEST_NAMES`].
     by_name: [Option<Persistent<Js<'static>>>; REQUEST_NAMES.len()],
 }
 
-/// What functions receive of a request step. Templates are not expanded.
+/// The data of a request step that functions receive. Templates are not expanded.
 pub struct StepSource {
     values: Map<String, Value>,
     /// Empty until the first request.
@@ -111,7 +111,7 @@ impl StepSource {
         })
     }
 
-    /// Creates the object that functions receive. The JSON body is made when it is first read or
+    /// Creates the object that functions receive. Its JSON body is created when it is first read or
     /// replaced, which sets the flag.
     pub fn object<'js>(
         self: &Rc<StepSource>,
@@ -167,7 +167,7 @@ impl StepSource {
         Ok(self.shared.get_or_init(|| shared))
     }
 
-    /// Whether functions have not changed the headers.
+    /// Returns whether functions left the headers unchanged.
     fn has_same_headers<'js>(&self, ctx: &Ctx<'js>, headers: &Object<'js>) -> Result<bool> {
         let known = &self.shared(ctx)?.headers;
         for (name, value) in known {
@@ -179,11 +179,11 @@ impl StepSource {
         Ok(headers.keys::<Atom<'js>>().count() == known.len())
     }
 
-    /// Returns what functions have changed. `None` if nothing.
+    /// Returns the changes that functions made. `None` if there are none.
     ///
     /// # Errors
     ///
-    /// Says why a changed value cannot be sent.
+    /// Returns the reason if a changed value cannot be sent.
     pub fn change<'js>(
         &self,
         ctx: &Ctx<'js>,
@@ -226,7 +226,7 @@ impl StepSource {
                 && let Some(array) = byte_array(&value)
             {
                 bytes = Some(array);
-                // Stands for the bytes where the kind of body is chosen.
+                // Stands for the bytes when the kind of body is chosen.
                 changed.insert("body".to_owned(), Value::from("bytes"));
                 continue;
             }
@@ -300,7 +300,7 @@ impl StepSource {
         Ok(change)
     }
 
-    /// Returns the current value of a property, if it is true in JavaScript.
+    /// Returns the current value of a property, if the value is true in JavaScript.
     fn current<'v>(&'v self, changed: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
         let value = changed.get(name).or_else(|| self.values.get(name));
         value.filter(|value| is_truthy(value))
@@ -332,7 +332,8 @@ impl StepSource {
         })
     }
 
-    /// Chooses the body as Artillery does: `json` before `body` before `form`.
+    /// Chooses the body as Artillery does: `json` takes precedence over `body`, which takes
+    /// precedence over `form`.
     fn change_body(
         &self,
         changed: &Map<String, Value>,
@@ -362,7 +363,7 @@ impl StepSource {
             .headers
             .get_or_insert_with(|| self.spec.headers.clone());
         if before != content_type {
-            // The type of the step's own body does not describe this one.
+            // The content type of the step's own body does not describe the new body.
             headers.retain(|(name, value)| {
                 let text = value.as_literal().and_then(Value::as_str);
                 !is_content_type(name) || before.is_none() || text != before
@@ -402,7 +403,8 @@ fn object_of<'js>(ctx: &Ctx<'js>, entries: &Entries) -> Result<Object<'js>> {
     Ok(object)
 }
 
-/// Whether each request has a value of its own, because functions may change it in place.
+/// Returns whether each request needs its own copy of the value, because functions may change it in
+/// place.
 fn is_own(name: &str, value: &Value) -> bool {
     matches!(value, Value::Array(_) | Value::Object(_)) || name == "json"
 }
@@ -467,7 +469,7 @@ fn pairs_of(value: &Value) -> std::result::Result<Vec<(Template, Template)>, Str
         .collect()
 }
 
-/// Returns the headers to send. Names are compared without case, and sent in lower case.
+/// Returns the headers to send. Names are compared without regard to case, and sent in lower case.
 fn changed_headers(
     changed: &Value,
     before: &[(String, Template)],

@@ -1,5 +1,5 @@
-//! What functions receive with a response: the response, and the request as it was sent. Their parts
-//! become JavaScript values when they are first read, because most functions read few of them.
+//! The response and the request as sent, for functions that receive a response. Their parts become
+//! JavaScript values when they are first read, because most functions read few of them.
 
 use std::rc::Rc;
 
@@ -15,15 +15,15 @@ use super::{
     values::{text_to_js, to_js},
 };
 
-/// A request that was sent, and when.
+/// A request that was sent, with its times.
 pub struct SentExchange<'e, 'js> {
     /// The step that sent the request.
     pub step: &'e RequestStep,
-    /// The request. `None` if it could not be kept.
+    /// Request as sent. `None` if it was not kept.
     pub sent: Option<&'e Built>,
     /// Times of the request.
     pub moments: &'e Moments,
-    /// The parameters as functions left them before the request was sent.
+    /// Parameters as functions left them before the request was sent.
     pub kept: Option<Object<'js>>,
 }
 
@@ -77,7 +77,7 @@ pub fn objects<'js>(
     Ok((request, response))
 }
 
-/// Returns headers as Node.js gives them.
+/// Returns headers in the form that Node.js uses.
 fn header_object<'js>(ctx: &Ctx<'js>, headers: &[(String, String)]) -> Result<Js<'js>> {
     let object = Object::new(ctx.clone())?;
     for (name, value) in NODE.all_headers(headers) {
@@ -102,7 +102,7 @@ fn timings<'js>(ctx: &Ctx<'js>, moments: &Moments) -> Result<Js<'js>> {
     if let Some(tls_ns) = opening.tls_ns {
         phases.set("tls", ms(tls_ns))?;
     }
-    // The end of sending is noted only if a limit starts there.
+    // The end of sending is recorded only if a limit starts there.
     let sent = moments.sent.max(begun);
     phases.set("request", ms(sent - begun))?;
     phases.set("firstByte", ms(moments.head.saturating_sub(sent)))?;
@@ -113,7 +113,7 @@ fn timings<'js>(ctx: &Ctx<'js>, moments: &Moments) -> Result<Js<'js>> {
     Ok(timings.into_value())
 }
 
-/// Returns a property of a request as it was sent.
+/// Returns a property of the request as sent.
 fn sent_part<'js>(ctx: &Ctx<'js>, sent: &Built, is_json: bool, part: &str) -> Result<Js<'js>> {
     match part {
         "method" => {

@@ -14,8 +14,8 @@ use rquickjs::{Ctx, Result, TypedArray};
 
 use super::{edge::bytes, native::throw_coded};
 
-/// Signs data with a key in PEM. `is_fixed` chooses the encoding of ECDSA signatures as two numbers
-/// of fixed length instead of ASN.1.
+/// Signs data with a PEM key. `is_fixed` encodes ECDSA signatures as two numbers of fixed length
+/// instead of ASN.1.
 pub fn sign<'js>(
     ctx: Ctx<'js>,
     hash: String,
@@ -77,7 +77,7 @@ fn signed(hash: &str, pem: &str, is_pss: bool, is_fixed: bool, content: &[u8]) -
     }
 }
 
-/// Returns the kind and the content of the first key in a PEM text.
+/// Returns the type and the content of the first key in a PEM text.
 fn key(pem: &str) -> Option<(&str, Vec<u8>)> {
     let start = pem.find("-----BEGIN ")? + "-----BEGIN ".len();
     let (kind, rest) = pem[start..].split_once("-----")?;

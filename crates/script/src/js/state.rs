@@ -1,4 +1,5 @@
-//! What native functions of an instance share: its worker, timers, and who is calling.
+//! State that the native functions of an instance share: its worker, its timers, and the calling
+//! user.
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -23,62 +24,63 @@ use super::{http::ScriptClient, instance::Instance, rejections::Rejections};
 /// CPU time after which a function is stopped.
 pub const MOST_CPU_NS: u64 = 5 * SECOND;
 
-/// Where the functions of an instance run.
+/// The environment in which the functions of an instance run.
 pub struct Home {
     pub worker: Rc<Worker>,
-    /// Settings of the client for requests of functions.
+    /// Client settings for requests of functions.
     pub settings: HttpClientConfig,
 }
 
-/// State of an instance. JavaScript functions hold it, so it must not hold the engine's context.
+/// The state of an instance. JavaScript functions refer to it, so it must not refer to the engine's
+/// context.
 pub struct State {
-    /// The worker. `None` while a script is only checked.
+    /// Worker. `None` while a script is only checked.
     pub worker: Option<Rc<Worker>>,
     /// Settings of all instances.
     pub settings: Arc<Settings>,
-    /// The instance, for timers. Empty until it is complete.
+    /// Instance, for timers. Empty until the instance is complete.
     pub instance: RefCell<Weak<Instance>>,
-    /// The virtual user whose function runs.
+    /// Virtual user whose function is running.
     pub caller: RefCell<Option<Rc<Caller>>>,
-    /// CPU time of the thread when the engine was first asked whether to stop. 0 before.
+    /// CPU time of the thread when the engine first asked whether to stop. 0 before that.
     slice_began_ns: Cell<u64>,
-    /// Whether a function was stopped because it used too much CPU.
+    /// Whether a function was stopped because it used too much CPU time.
     pub was_stopped: Cell<bool>,
     timers: RefCell<HashMap<u64, Timer>>,
     timer_ids: Cell<u64>,
-    /// The client for requests of functions. Empty until the first one.
+    /// Client for requests of functions. Created on the first request.
     client: OnceCell<Rc<ScriptClient>>,
     client_settings: Option<HttpClientConfig>,
     requests: RefCell<HashMap<u64, Rc<Limit>>>,
-    /// Promises that were rejected and have no handler yet, with the reason.
+    /// Rejected promises that have no handler yet, with their reasons.
     pub unhandled: Rejections,
 }
 
-/// Settings of all instances of a script.
+/// Settings for all instances of a script.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// The script.
+    /// File of the script.
     pub file: PathBuf,
-    /// Folder in which scripts may write. `None` if nowhere.
+    /// Folder in which scripts may write. `None` if they may not write files.
     pub writes: Option<PathBuf>,
-    /// Environment variables.
+    /// Environment variables for the script.
     pub environment: Vec<(String, String)>,
     /// Identifier of the test run.
     pub test_id: String,
-    /// Version of the tool, for the script.
+    /// Version of the tool, as shown to the script.
     pub version: String,
     /// Whether errors have the names, and users the variables, that they have in Artillery.
     pub is_artillery: bool,
 }
 
-/// What is known of a virtual user while its functions run.
+/// A virtual user while its functions run.
 #[derive(Default)]
 pub struct Caller {
-    /// Number of timers and requests that the user waits for.
+    /// Number of timers and requests that the user is waiting for.
     pub pending: Cell<usize>,
 }
 
-/// Something that a virtual user waits for.
+/// Counts a timer or request that a virtual user waits for, until it is dropped.
 pub struct Pending(Rc<Caller>);
 
 impl Pending {
@@ -98,7 +100,7 @@ struct Timer {
     function: Persistent<Function<'static>>,
     arguments: Vec<Persistent<Js<'static>>>,
     caller: Option<Rc<Caller>>,
-    /// An interval is nothing to wait for.
+    /// `None` for an interval, which a user does not wait for.
     _pending: Option<Pending>,
     repeats_ns: Option<u64>,
     limit: Rc<Limit>,
@@ -126,22 +128,24 @@ impl State {
         }
     }
 
-    /// Nanoseconds from the start of the run, or from any fixed time while a script is checked.
+    /// Returns nanoseconds from the start of the run. While a script is checked, returns
+    /// nanoseconds from an arbitrary fixed time.
     pub fn now_ns(&self) -> u64 {
         let worker = self.worker.as_ref();
         worker.map_or_else(clock::monotonic_ns, |worker| Clock::now(&worker.clock))
     }
 
-    /// Begins a stretch of JavaScript, whose CPU time is limited.
+    /// Starts a stretch of JavaScript, whose CPU time is limited.
     pub fn begin_slice(&self) {
         self.slice_began_ns.set(0);
         self.was_stopped.set(false);
     }
 
-    /// Whether the running function must stop. The engine asks every few thousand steps.
+    /// Returns whether the running function must stop. The engine calls this every few thousand
+    /// steps.
     pub fn must_stop(&self) -> bool {
         if let Some(worker) = &self.worker {
-            // The worker is alive, and this limit is stricter than its watchdog's.
+            // The worker is responsive, and this limit is stricter than its watchdog's.
             worker.common.pulse.beat();
         }
         let now_ns = clock::thread_cpu_ns();
@@ -183,7 +187,7 @@ impl State {
     ) -> u64 {
         let id = self.timer_ids.get() + 1;
         self.timer_ids.set(id);
-        // As in Node.js, less than a millisecond and NaN count as one.
+        // As in Node.js, less than a millisecond and NaN count as one millisecond.
         let ms = if delay_ms >= 1.0 {
             delay_ms.min(2_147_483_647.0)
         } else {
@@ -210,7 +214,7 @@ impl State {
         id
     }
 
-    /// Ends a timer, if it is still running.
+    /// Cancels a timer, if it is still running.
     pub fn clear_timer(&self, id: u64) {
         if let Some(timer) = self.timers.borrow_mut().remove(&id) {
             timer.limit.abort();
@@ -226,7 +230,7 @@ impl State {
         Some(Rc::clone(client))
     }
 
-    /// Adds a request of a function and returns its number.
+    /// Registers a request of a function and returns its number.
     pub fn add_request(&self, limit: &Rc<Limit>) -> u64 {
         let id = self.timer_ids.get() + 1;
         self.timer_ids.set(id);
@@ -234,7 +238,7 @@ impl State {
         id
     }
 
-    /// Removes a request that has ended.
+    /// Unregisters a request that has ended.
     pub fn end_request(&self, id: u64) {
         self.requests.borrow_mut().remove(&id);
     }
@@ -246,7 +250,7 @@ impl State {
         }
     }
 
-    /// Takes what a due timer calls. Returns `None` if the timer was cleared.
+    /// Removes a due timer and returns its callback. `None` if the timer was cleared.
     pub fn due_timer(&self, id: u64) -> Option<DueTimer> {
         let mut timers = self.timers.borrow_mut();
         let timer = timers.get(&id)?;
@@ -262,7 +266,7 @@ impl State {
         Some(due)
     }
 
-    /// Ends all timers and drops all values of the engine.
+    /// Cancels all timers and drops all values of the engine.
     pub fn clear(&self) {
         for (_, timer) in self.timers.borrow_mut().drain() {
             timer.limit.abort();
@@ -274,7 +278,7 @@ impl State {
     }
 }
 
-/// What a due timer calls.
+/// The callback of a due timer.
 pub struct DueTimer {
     pub function: Persistent<Function<'static>>,
     pub arguments: Vec<Persistent<Js<'static>>>,

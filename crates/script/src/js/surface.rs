@@ -1,16 +1,17 @@
-//! The part of Node.js that scripts can use. The JavaScript of a core module is evaluated when a
-//! script first requires it.
+//! The part of Node.js's API that scripts can use. The JavaScript of a core module is evaluated
+//! when a script first requires it.
 
 /// Name of the global object with the native functions.
 pub const NATIVE: &str = "loadline:native";
 
-/// Defines the global objects: `Buffer`, `URL`, timers, `console`, `process` and others.
+/// JavaScript that defines the global objects: `Buffer`, `URL`, timers, `console`, `process` and
+/// others.
 pub const GLOBALS: &str = concat!(
     include_str!("surface/url_classes.js"),
     include_str!("surface/globals.js")
 );
 
-/// Defines `fetch` and what it takes and returns.
+/// JavaScript that defines `fetch` and its related classes.
 pub const FETCH: &str = include_str!("surface/fetch.js");
 
 const MODULES: &[(&str, &str)] = &[
@@ -85,7 +86,7 @@ const OTHERS: &[&str] = &[
     "zlib",
 ];
 
-/// Whether a name is that of a core module of Node.js.
+/// Returns whether a name is that of a core module of Node.js.
 pub fn is_core(name: &str) -> bool {
     core_module(name).is_some() || OTHERS.contains(&name)
 }

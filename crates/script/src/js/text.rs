@@ -13,7 +13,7 @@ use super::edge::bytes;
 
 type Bytes<'js> = TypedArray<'js, u8>;
 
-/// Encodes text. Unknown encodings throw.
+/// Encodes text. Throws if the encoding is unknown.
 pub fn encode<'js>(ctx: Ctx<'js>, text: String, encoding: String) -> Result<Bytes<'js>> {
     let bytes = match encoding.as_str() {
         "utf8" => text.into_bytes(),
@@ -50,7 +50,7 @@ fn unknown(ctx: &Ctx<'_>, encoding: &str) -> rquickjs::Error {
     Exception::throw_type(ctx, &format!("Unknown encoding: {encoding}"))
 }
 
-/// Reads hexadecimal digits up to the first character that is none, as Node.js does.
+/// Reads hexadecimal digits up to the first other character, as Node.js does.
 fn from_hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
         .chars()
@@ -63,7 +63,7 @@ fn from_hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Reads both alphabets and skips other characters, as Node.js does.
+/// Decodes both base64 alphabets and skips other characters, as Node.js does.
 fn from_base64(text: &str) -> Vec<u8> {
     let known = text
         .bytes()

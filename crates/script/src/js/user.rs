@@ -1,4 +1,5 @@
-//! A virtual user of a script: its `context` object, whose variables are those of the templates.
+//! A virtual user of a script, with its `context` object, whose variables are those of the
+//! templates.
 
 use std::{any::Any, cell::RefCell, rc::Rc};
 
@@ -28,9 +29,9 @@ pub struct JsUser {
 struct UserObjects {
     context: Persistent<Object<'static>>,
     vars: Persistent<Object<'static>>,
-    /// Names and values as they were last compared with the variables of the templates.
+    /// Names and values as of the last comparison with the variables of the templates.
     synced: Vec<(Persistent<Js<'static>>, Persistent<Js<'static>>)>,
-    /// The parameters of the request that its `beforeRequest` functions saw.
+    /// Parameters of the request that the user's `beforeRequest` functions received.
     request: Option<Persistent<Object<'static>>>,
 }
 
@@ -72,7 +73,7 @@ impl ScriptUser for JsUser {
     }
 }
 
-/// Shows variables of the templates to functions.
+/// Copies variables of the templates to the object that functions see.
 fn show<'js>(
     ctx: &Ctx<'js>,
     object: &Object<'js>,
@@ -105,7 +106,7 @@ impl JsUser {
         Some((objects.context.clone(), objects.vars.clone()))
     }
 
-    /// Returns the user's `context` after it has received the variables that changed.
+    /// Returns the user's `context`, updated with the changed variables.
     pub fn context<'js>(&self, ctx: &Ctx<'js>, vars: &mut Vars<'_>) -> JsResult<Object<'js>> {
         if let Some((context, known_vars)) = self.known_objects() {
             let changed = vars.take_changed();
@@ -143,14 +144,15 @@ impl JsUser {
         Ok(context)
     }
 
-    /// Returns the environment of the process as an Artillery variable with this name.
+    /// Returns the environment of the process, if the Artillery variable with this name contains
+    /// it.
     fn environment<'js>(&self, ctx: &Ctx<'js>, name: &str) -> JsResult<Js<'js>> {
         let environment = self.instance.state.settings.environment.iter();
         let entries = environment.map(|(name, value)| (name.clone(), value.as_str().into()));
         self.constant(ctx, name, &Value::Object(entries.collect()))
     }
 
-    /// Returns the object of a constant, which all virtual users share.
+    /// Returns the object for a constant, which all virtual users share.
     fn constant<'js>(&self, ctx: &Ctx<'js>, name: &str, value: &Value) -> JsResult<Js<'js>> {
         let known = self.instance.constants.borrow().get(name).cloned();
         if let Some(known) = known {
@@ -165,7 +167,7 @@ impl JsUser {
         Ok(object)
     }
 
-    /// Takes over the variables that functions have changed.
+    /// Copies back the variables that functions have changed.
     pub fn take_over(&self, ctx: &Ctx<'_>, vars: &mut Vars<'_>) -> JsResult<()> {
         let Some(context) = self
             .objects
@@ -225,7 +227,7 @@ impl JsUser {
         Ok(())
     }
 
-    /// Takes over a variable, if it has changed.
+    /// Copies back a variable if it has changed.
     fn compare<'js>(
         &self,
         ctx: &Ctx<'js>,
@@ -244,7 +246,7 @@ impl JsUser {
         }
         match from_js(value)? {
             Some(value) => vars.adopt(name, value),
-            // Functions stay in JavaScript only.
+            // Functions stay only in JavaScript.
             None if value.is_undefined() && known.is_some() => vars.forget(name),
             None => {}
         }
@@ -256,14 +258,14 @@ impl JsUser {
         known.is_some_and(|known| known.restore(ctx).is_ok_and(|known| known == *value))
     }
 
-    /// Keeps the parameters of a request for the functions that receive its response.
+    /// Stores the parameters of a request for the functions that receive its response.
     pub fn keep_request<'js>(&self, ctx: &Ctx<'js>, request: Object<'js>) {
         if let Some(objects) = self.objects.borrow_mut().as_mut() {
             objects.request = Some(Persistent::save(ctx, request));
         }
     }
 
-    /// Takes the parameters that were kept.
+    /// Returns and removes the stored parameters.
     pub fn take_request<'js>(&self, ctx: &Ctx<'js>) -> Option<Object<'js>> {
         let kept = self.objects.borrow_mut().as_mut()?.request.take()?;
         kept.restore(ctx).ok()

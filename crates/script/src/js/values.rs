@@ -90,7 +90,7 @@ fn convert(value: &Js<'_>, depth: u32) -> Result<Option<Value>> {
     Ok(Some(Value::Object(entries)))
 }
 
-/// Whether a JavaScript value is this JSON value, without converting it.
+/// Returns whether a JavaScript value equals a JSON value, without converting it.
 ///
 /// # Errors
 ///
@@ -141,7 +141,7 @@ fn number_value(number: f64) -> Value {
     Number::from_f64(number).map_or(Value::Null, Value::Number)
 }
 
-/// Returns a string. Half surrogate pairs become the replacement character.
+/// Returns a string. Unpaired surrogates become the replacement character.
 pub fn text_of(text: &JsString<'_>) -> String {
     text.to_string()
         .or_else(|_| {

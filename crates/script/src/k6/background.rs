@@ -10,7 +10,7 @@ use std::{
 
 use rquickjs::{Ctx, Result};
 
-/// What the event loop calls when work has finished.
+/// Callback that the event loop runs when work has finished.
 pub type Completion = Box<dyn for<'js> FnOnce(&Ctx<'js>) -> Result<()>>;
 
 struct Task {
@@ -18,7 +18,7 @@ struct Task {
     future: Pin<Box<dyn Future<Output = Completion>>>,
 }
 
-/// The work that is in progress.
+/// The work of a virtual user that is in progress.
 #[derive(Default)]
 pub struct Background {
     tasks: RefCell<Vec<Task>>,
@@ -27,7 +27,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Starts work and returns its number. It is polled while the virtual user waits.
+    /// Starts work and returns its number. The work is polled while the virtual user waits.
     pub fn start(&self, future: impl Future<Output = Completion> + 'static) -> u64 {
         let id = self.ids.get() + 1;
         self.ids.set(id);
@@ -38,7 +38,7 @@ impl Background {
         id
     }
 
-    /// Cancels work. Unknown numbers are ignored.
+    /// Cancels work. Ignores unknown numbers.
     pub fn cancel(&self, id: u64) {
         self.tasks.borrow_mut().retain(|task| task.id != id);
     }
@@ -49,12 +49,12 @@ impl Background {
         self.finished.borrow_mut().clear();
     }
 
-    /// Whether no work is in progress and nothing has finished.
+    /// Returns whether no work is in progress and nothing has finished.
     pub fn is_empty(&self) -> bool {
         self.tasks.borrow().is_empty() && self.finished.borrow().is_empty()
     }
 
-    /// Removes what has finished first.
+    /// Removes and returns the work that finished first.
     pub fn take_finished(&self) -> Option<Completion> {
         self.finished.borrow_mut().pop_front()
     }
@@ -71,7 +71,7 @@ impl Background {
         .await;
     }
 
-    /// Polls a future, and the work in the background with it.
+    /// Polls a future together with the background work.
     pub async fn poll_with<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|cx| {
@@ -91,7 +91,7 @@ impl Background {
             Poll::Pending => true,
         });
         let mut all = self.tasks.borrow_mut();
-        // What was started meanwhile comes last.
+        // Work that started in the meantime comes last.
         tasks.append(&mut all);
         *all = tasks;
     }

@@ -12,7 +12,7 @@ use rquickjs::{
 use super::state::State;
 use crate::js::{edge::buffer_bytes, values::text_of};
 
-/// Maximum nesting that is shown.
+/// Maximum nesting of values to show.
 const MAX_DEPTH: usize = 20;
 
 /// Defines `console`.
@@ -37,7 +37,7 @@ pub fn define<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<()> {
     ctx.globals().set("console", console)
 }
 
-/// Returns the text of a value.
+/// Returns the text of a value, as the log shows it.
 pub fn shown(value: &Js<'_>) -> Result<String> {
     if let Some(text) = value.as_string() {
         return Ok(text_of(text));

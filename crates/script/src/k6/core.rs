@@ -29,7 +29,8 @@ pub fn module<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     Ok(module)
 }
 
-/// Whether a function is asynchronous: asynchronous functions have a prototype of their own.
+/// Returns whether a function is asynchronous. Asynchronous functions have a prototype of their
+/// own.
 fn is_async<'js>(ctx: &Ctx<'js>, state: &State, function: &Function<'js>) -> Result<bool> {
     const KEPT: &str = "prototype of asynchronous functions";
     let known = state.kept.borrow().get(KEPT).cloned();
@@ -45,7 +46,7 @@ fn is_async<'js>(ctx: &Ctx<'js>, state: &State, function: &Function<'js>) -> Res
     Ok(function.get_prototype().map(Object::into_value) == Some(prototype))
 }
 
-/// Whether a value counts as true.
+/// Returns whether a value counts as true.
 pub fn is_true(value: &Js<'_>) -> Result<bool> {
     Ok(value.get::<Coerced<bool>>()?.0)
 }
@@ -137,7 +138,7 @@ fn sleep(ctx: &Ctx<'_>, state: &State, seconds: f64) -> Result<()> {
         return Ok(());
     };
     if seconds > 0.0 {
-        // As `as` saturates, a huge number waits for centuries.
+        // `as` saturates, so a huge number waits for centuries.
         state.wait(ctx, host.sleep((seconds * 1e9) as u64))?;
     }
     Ok(())
@@ -147,7 +148,7 @@ fn fail(ctx: Ctx<'_>, text: Opt<Coerced<String>>) -> Result<()> {
     Err(throw(&ctx, &text.0.map_or(String::new(), |text| text.0)))
 }
 
-/// Replaces `Math.random` with a generator that starts at a seed (SplitMix64).
+/// Replaces `Math.random` with a seeded generator (SplitMix64).
 fn random_seed(ctx: Ctx<'_>, seed: f64) -> Result<()> {
     let next = Cell::new(seed.to_bits());
     let random = move || {

@@ -18,7 +18,7 @@ use crate::js::{
     values::text_to_js,
 };
 
-/// Hashes with a function of their own.
+/// Hashes that have their own function in the module.
 const HASHES: [&str; 7] = [
     "md5",
     "sha1",
@@ -29,13 +29,13 @@ const HASHES: [&str; 7] = [
     "sha512_256",
 ];
 
-/// Hashes that k6 has and Loadline has not.
+/// Hashes of k6 that Loadline does not support.
 const NOT_SUPPORTED: [&str; 2] = ["md4", "ripemd160"];
 
-/// Maximum number of random bytes of one call.
+/// Maximum number of random bytes per call.
 const MOST_RANDOM: f64 = 16_777_216.0;
 
-/// A hash or a message authentication code to which data is added.
+/// A hash or message authentication code to which data can be added.
 struct Hasher {
     algorithm: String,
     key: Option<Vec<u8>>,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::js::edge::Native;
 
-/// Elements of a shared array as JSON.
+/// The elements of a shared array as JSON.
 pub struct SharedArray(Arc<Vec<Box<str>>>);
 
 type ArrayInstance<'js> = Class<'js, Native<SharedArray>>;
@@ -76,11 +76,11 @@ impl<'js> JsClass<'js> for Native<SharedArray> {
     type Mutable = Readable;
 
     fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
-        // The methods of arrays work on anything that has a length and elements.
+        // The methods of arrays work on any object that has a length and elements.
         let array: Object<'js> = ctx.globals().get("Array")?;
         let methods: Object<'js> = array.get("prototype")?;
         let prototype = Object::new_proto(ctx.clone(), Some(&methods))?;
-        // `JSON.stringify` shows an array.
+        // `JSON.stringify` must show an array.
         let plain = |this: This<Object<'js>>| -> Result<Array<'js>> {
             let plain = Array::new(this.0.ctx().clone())?;
             let length: u32 = this.0.get("length")?;
@@ -153,7 +153,8 @@ impl<'js> JsClass<'js> for Native<SharedArray> {
         atom: Atom<'js>,
     ) -> Result<Option<PropertyDescriptor<'js>>> {
         let value = property(this, ctx, &atom)?;
-        // The length is a number, and so may an element be; only its name tells them apart.
+        // The length is a number, and an element may be a number too. Only the name distinguishes
+        // them.
         let is_length = atom_text(&atom).as_deref() == Some("length");
         Ok(value.map(|value| PropertyDescriptor::new_value(value, true, !is_length, false)))
     }
@@ -191,7 +192,7 @@ fn index(name: &str) -> Option<usize> {
     name.parse().ok().filter(|_| is_index)
 }
 
-/// Returns the length or a new copy of an element, which is frozen. `None` for other names.
+/// Returns the length or a new frozen copy of an element. `None` for other names.
 fn property<'js>(
     this: &JsCell<'js, Native<SharedArray>>,
     ctx: &Ctx<'js>,
@@ -213,7 +214,7 @@ fn property<'js>(
     Ok(Some(value))
 }
 
-/// Freezes a value and all that it holds. Values from JSON have no cycles.
+/// Freezes a value and all nested values. Values from JSON have no cycles.
 fn freeze<'js>(freeze_one: &Function<'js>, value: &Js<'js>, depth: u32) -> Result<()> {
     let Some(object) = value.as_object().filter(|_| depth < 500) else {
         return Ok(());

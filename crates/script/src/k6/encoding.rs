@@ -79,7 +79,8 @@ pub struct View<'js> {
 }
 
 impl<'js> View<'js> {
-    /// Returns the range of an `ArrayBuffer`, a typed array or a `DataView`. `None` for others.
+    /// Returns the range of an `ArrayBuffer`, a typed array or a `DataView`. `None` for other
+    /// values.
     pub fn new(value: &Js<'js>) -> Result<Option<View<'js>>> {
         let Some(object) = value.as_object() else {
             return Ok(None);

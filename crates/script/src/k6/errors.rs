@@ -1,4 +1,4 @@
-//! Exceptions of scripts and of the functions that they call.
+//! Exceptions of scripts, and of the native functions that they call.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use crate::js::{edge, failure};
 /// Why a script failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptError {
-    /// The exception as text, such as `TypeError: not a function`.
+    /// Exception as text, such as `TypeError: not a function`.
     pub message: String,
-    /// The calls that led to it, one a line, such as `\tat f (file:///dir/script.js:12:11)`. Empty
-    /// if the value that was thrown has no stack.
+    /// Stack of calls, one per line, such as `\tat f (file:///dir/script.js:12:11)`. Empty if the
+    /// thrown value has no stack.
     pub stack: String,
 }
 
@@ -37,7 +37,7 @@ impl ScriptError {
         }
     }
 
-    /// Describes an error of the engine. Takes the exception, if one was thrown.
+    /// Describes an error of the engine, and consumes the thrown exception, if any.
     pub fn from_error(ctx: &Ctx<'_>, error: &Error) -> ScriptError {
         match error {
             Error::Exception => ScriptError::from_value(&ctx.catch()),
@@ -76,7 +76,7 @@ impl ScriptError {
     }
 }
 
-/// Names of other environments, and where k6 has them.
+/// Global names of other environments, and where they are in k6.
 const ELSEWHERE: [(&str, &str); 9] = [
     (
         "URL",
@@ -98,7 +98,7 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("Buffer", "use ArrayBuffer and k6/encoding"),
 ];
 
-/// Adds where a name is that k6 does not have as a global.
+/// Adds a hint about where a name is, if k6 does not have it as a global.
 fn with_hint(message: String) -> String {
     let name = message.strip_prefix("ReferenceError: ");
     let name = name.and_then(|rest| rest.strip_suffix(" is not defined"));
@@ -133,7 +133,7 @@ pub fn throw(ctx: &Ctx<'_>, message: &str) -> Error {
     }
 }
 
-/// Throws what ends an interrupted iteration. Scripts cannot catch it.
+/// Throws the error that ends an interrupted iteration. Scripts cannot catch it.
 pub fn throw_interrupted(ctx: &Ctx<'_>) -> Error {
     edge::throw_uncatchable(ctx, "the iteration was interrupted")
 }

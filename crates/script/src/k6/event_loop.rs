@@ -1,4 +1,4 @@
-//! Runs promise jobs, timers and finished requests until nothing is left to wait for.
+//! Runs promise jobs, timers and finished requests until there is nothing left to wait for.
 
 use std::rc::Rc;
 
@@ -9,12 +9,12 @@ use super::{
     state::State,
 };
 
-/// Waits until a value is settled, if it is a promise, and until the virtual user's work in the
-/// background has finished. Returns the value or what the promise was fulfilled with.
+/// Waits until a value is settled, if it is a promise, and until the virtual user's background work
+/// has finished. Returns the value, or the value of the fulfilled promise.
 ///
 /// # Errors
 ///
-/// Throws the reason of a promise that was rejected.
+/// Throws the reason of a rejected promise.
 pub fn settle<'js>(ctx: &Ctx<'js>, state: &Rc<State>, value: Js<'js>) -> Result<Js<'js>> {
     let promise = value.as_promise().cloned();
     run(ctx, state, None)?;
@@ -38,7 +38,7 @@ pub fn settle_promise<'js>(
     finish(ctx, state, Some(promise.clone()), promise.into_value())
 }
 
-/// Runs events until a promise is settled, or until there are none.
+/// Runs events until a promise is settled, or until no events are left.
 fn run<'js>(ctx: &Ctx<'js>, state: &Rc<State>, until: Option<&Promise<'js>>) -> Result<()> {
     loop {
         run_jobs(ctx, state, until)?;
@@ -83,13 +83,13 @@ fn finish<'js>(
         return Ok(value);
     };
     match promise.state() {
-        // Nothing can settle it any more.
+        // Nothing can settle the promise any more.
         PromiseState::Pending => Ok(Js::new_undefined(ctx.clone())),
         PromiseState::Resolved => promise.finish(),
         PromiseState::Rejected => {
             let _ = promise.finish::<Js<'js>>();
             let reason = ctx.catch();
-            // The reason is reported here, not as one without a handler.
+            // The reason is reported here, not as a rejection without a handler.
             state.unhandled.clear();
             Err(reject(ctx, &reason))
         }
@@ -102,7 +102,7 @@ fn reject(ctx: &Ctx<'_>, reason: &Js<'_>) -> Error {
     let message = format!("Uncaught (in promise) {}", described.message);
     let error = Exception::from_message(ctx.clone(), &message);
     let named = error.and_then(|error| {
-        // The text of the error is its message alone.
+        // The text of the error consists only of its message.
         error.as_object().set("name", "")?;
         error.as_object().set("stack", described.stack)?;
         Ok(error)

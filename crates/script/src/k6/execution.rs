@@ -214,7 +214,7 @@ fn test<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
         let text = reason.0.map_or(String::new(), |reason| reason.0);
         match &own.host {
             Some(host) => host.abort(&text),
-            // While the script is loaded, its caller reports this.
+            // While the script is loaded, the caller reports this.
             None => *own.aborted.borrow_mut() = Some(text),
         }
         own.waiter.end();

@@ -42,7 +42,7 @@ pub fn define<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<()> {
     globals.set("open", Func::from(open_file))
 }
 
-/// Reads a file, relative to the module that calls.
+/// Reads a file. The path is relative to the calling module.
 fn open<'js>(ctx: &Ctx<'js>, state: &State, path: &str, is_binary: bool) -> Result<Js<'js>> {
     state.require_init(ctx, &only_in_init("open"))?;
     let path = path.strip_prefix("file://").unwrap_or(path);

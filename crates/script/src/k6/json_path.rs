@@ -1,11 +1,11 @@
-//! Paths of `response.json`, in the syntax of GJSON.
+//! Paths for `response.json`, in the syntax of GJSON.
 
 use serde_json::{Map, Value};
 
-/// Maximum nesting of paths in paths.
+/// Maximum nesting of paths within paths.
 const MAX_DEPTH: u32 = 50;
 
-/// Finds the value at a path. `None` if there is none, or if the body is not JSON.
+/// Finds the value at a path. `None` if there is no value, or if the body is not JSON.
 pub fn find(body: &[u8], path: &str) -> Option<Value> {
     let value: Value = serde_json::from_slice(body).ok()?;
     get(&value, path, 0)
@@ -28,7 +28,7 @@ pub fn describe_error(body: &[u8]) -> String {
     }
 }
 
-/// A part of a path, the separator after it, and the rest.
+/// One part of a path, the separator after it, and the rest of the path.
 struct Step<'p> {
     part: &'p str,
     separator: Option<u8>,
@@ -117,11 +117,11 @@ fn unescaped(part: &str) -> String {
     text
 }
 
-/// Whether a text fits a pattern with `*`, `?` and escapes.
+/// Returns whether a text matches a pattern with `*`, `?` and escapes.
 fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
-    // The last star, and the text after what it took.
+    // Position of the last asterisk, and of the text after its match.
     let (mut p, mut t, mut star) = (0, 0, None);
     while t < text.len() {
         let (letter, width) = match pattern.get(p) {
@@ -171,7 +171,7 @@ fn in_array(items: &[Value], step: &Step<'_>, depth: u32) -> Option<Value> {
     }
 }
 
-/// Applies a path to each item. What follows a pipe is applied to the list.
+/// Applies a path to each item. The part after a pipe is applied to the list.
 fn each<'v>(items: impl Iterator<Item = &'v Value>, path: &str, depth: u32) -> Option<Value> {
     let end = end_of(path, b"|");
     let found = items.filter_map(|item| get(item, &path[..end], depth));
@@ -179,7 +179,7 @@ fn each<'v>(items: impl Iterator<Item = &'v Value>, path: &str, depth: u32) -> O
     get(&list, path.get(end + 1..).unwrap_or(""), depth)
 }
 
-/// Operators, the longer ones first.
+/// Comparison operators. Longer operators come first.
 const OPERATORS: [&str; 9] = ["==", "!=", "<=", ">=", "!%", "<", ">", "%", "="];
 
 fn satisfies(item: &Value, query: &str, depth: u32) -> bool {
@@ -264,7 +264,7 @@ fn multipath(value: &Value, part: &str, depth: u32) -> Option<Value> {
     })
 }
 
-/// Splits a selector with a name of its own: `"name":path`.
+/// Splits a selector with an explicit name: `"name":path`.
 fn named(selector: &str) -> Option<(String, &str)> {
     let quoted = selector.strip_prefix('"')?;
     let (name, path) = quoted.split_once("\":")?;

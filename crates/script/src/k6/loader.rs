@@ -1,4 +1,4 @@
-//! Loads the modules of a virtual user: built-in ones, files, and `require`.
+//! Loads the modules of a virtual user: built-in modules, files, and `require`.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -96,7 +96,7 @@ fn declare<'js>(
 }
 
 impl Modules {
-    /// Makes `require` and the function with which ES modules get other modules.
+    /// Defines `require` and the function through which ES modules access other modules.
     pub fn attach(&self, ctx: &Ctx<'_>) -> Result<()> {
         let own = self.clone();
         let load = move |ctx: Ctx<'_>, name: String| -> Result<Persistent<Js<'static>>> {
@@ -127,7 +127,7 @@ impl Modules {
         source.map_err(|error| throw_at(ctx, name, &error))
     }
 
-    /// Returns what a module exports, as `require` does.
+    /// Returns the exports of a module, for `require`.
     fn load_object<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Js<'js>> {
         let known = self.0.modules.borrow().get(name).cloned();
         if let Some(module) = known {
@@ -189,14 +189,14 @@ impl Modules {
     }
 }
 
-/// Returns the name of the module whose code calls a native function.
+/// Returns the name of the module that is calling a native function.
 pub fn caller(ctx: &Ctx<'_>) -> Option<String> {
     let name = (0..3).find_map(|level| ctx.script_or_module_name(level));
     let name = name?.to_string().ok()?;
     Some(name.strip_prefix(WRAPPED).unwrap_or(&name).to_owned())
 }
 
-/// Returns the text with which k6 refuses a function outside of the init code.
+/// Returns k6's text for a function that was called outside of the init code.
 pub fn only_in_init(function: &str) -> String {
     format!(
         "the \"{function}\" function is only available in the init stage (i.e. the global scope), \

@@ -1,4 +1,4 @@
-//! The module `k6/metrics`: metrics of the script.
+//! The module `k6/metrics`: metrics that the script defines.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::js::edge::{Native, native_class};
 
-/// A metric of the script.
+/// A metric that the script defines.
 pub struct ScriptMetric {
     state: Rc<State>,
     id: MetricId,

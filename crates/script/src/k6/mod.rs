@@ -1,6 +1,6 @@
-//! Scripts of k6: virtual users that run their JavaScript, with blocking calls on fibers.
+//! k6 scripts: virtual users that run their JavaScript, with blocking calls on fibers.
 //!
-//! [`Script::load`] reads a script once in the process. Each [`Vu`] has its own JavaScript runtime.
+//! [`Script::load`] reads a script once per process. Each [`Vu`] has its own JavaScript runtime.
 //! The [`Host`] sends its requests and receives its samples and messages.
 
 mod background;

@@ -1,4 +1,4 @@
-//! Names of modules: built-in ones, files as `file:///dir/script.js`, and URLs.
+//! Names of modules: built-in modules, files as `file:///dir/script.js`, and URLs.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub const BUILT_IN: [&str; 12] = [
     "k6/ws",
 ];
 
-/// Modules that k6 has and Loadline does not have yet.
+/// Modules of k6 that Loadline does not support yet.
 const NOT_YET: [&str; 8] = [
     "k6/browser",
     "k6/crypto/x509",
@@ -41,7 +41,7 @@ const REMOVED: [(&str, &str); 5] = [
     ("k6/experimental/webcrypto", "the global `crypto`"),
 ];
 
-/// Whether a module is native.
+/// Returns whether a module is native.
 pub fn is_native(name: &str) -> bool {
     BUILT_IN.contains(&name) || name == jslib::NATIVE
 }
@@ -56,18 +56,18 @@ pub fn path(name: &str) -> Option<&Path> {
     name.strip_prefix("file://").map(Path::new)
 }
 
-/// Returns a name for messages: a file is a path.
+/// Returns a name for messages. A file is shown as a path.
 pub fn shown(name: &str) -> &str {
     name.strip_prefix("file://").unwrap_or(name)
 }
 
-/// Resolves a module that another module names.
+/// Resolves a module that another module imports.
 ///
-/// `exists` says whether there is a file.
+/// `exists` returns whether a file exists.
 ///
 /// # Errors
 ///
-/// Says why the module cannot be loaded, and what to do.
+/// Returns the reason why the module cannot be loaded, with advice.
 pub fn resolve(
     base: &str,
     specifier: &str,
@@ -146,7 +146,7 @@ fn relative(base: &str, specifier: &str, exists: &dyn Fn(&Path) -> bool) -> Resu
     file(&normal(&folder.join(specifier)), specifier, exists)
 }
 
-/// Finds a file. Where k6 would fail, the endings that bundlers add are tried.
+/// Finds a file. Where k6 would fail, tries the extensions that bundlers add.
 fn file(path: &Path, specifier: &str, exists: &dyn Fn(&Path) -> bool) -> Result<String, String> {
     let with = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
     let mut candidates = vec![path.to_path_buf()];
@@ -164,7 +164,7 @@ fn file(path: &Path, specifier: &str, exists: &dyn Fn(&Path) -> bool) -> Result<
     })
 }
 
-/// Removes `.` and `..` without looking at links, as URLs do.
+/// Removes `.` and `..` without resolving links, as in URLs.
 pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

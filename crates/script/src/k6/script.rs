@@ -21,22 +21,22 @@ use super::{
 };
 use crate::js::{imports::named_modules, typescript};
 
-/// Maximum number of files that are read, and of problems that are reported.
+/// Maximum number of files to read, and of problems to report.
 const MOST: usize = 1000;
 
 /// Why a script cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
-    /// The file of the script cannot be read, with the reason.
+    /// The file of the script cannot be read, for this reason.
     MissingScript(String),
-    /// Modules that cannot be loaded, syntax errors or an exception of the init code: a line for
-    /// each, with file, line and column.
+    /// Modules that cannot be loaded, syntax errors, or an exception in the init code. There is one
+    /// line for each, with file, line and column.
     Problems(Vec<String>),
-    /// The init code called `exec.test.abort`: its text, which may be empty.
+    /// The init code called `exec.test.abort`. Contains its text, which may be empty.
     Aborted(String),
 }
 
-/// A script that has been loaded. All workers share it.
+/// A loaded script, which all workers share.
 pub struct Script {
     shared: Arc<Shared>,
     options: serde_json::Value,
@@ -82,19 +82,19 @@ impl Script {
         &self.functions
     }
 
-    /// Whether the script exports a function of this name.
+    /// Returns whether the script exports a function with this name.
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
         self.functions.iter().any(|function| function == name)
     }
 
-    /// Returns the names of exports that are not functions. `setup` must not be among them.
+    /// Returns the names of exports that are not functions. `setup` must not be one of them.
     #[must_use]
     pub fn other_exports(&self) -> &[String] {
         &self.others
     }
 
-    /// Returns the metrics that have been declared. Virtual users may declare more.
+    /// Returns the metrics declared so far. Virtual users may declare more.
     #[must_use]
     pub fn metrics(&self) -> Registry {
         self.shared.registry().clone()
@@ -106,7 +106,7 @@ impl Script {
         &self.shared.main
     }
 
-    /// Whether the files come from an archive.
+    /// Returns whether the files come from an archive.
     #[must_use]
     pub fn is_archived(&self) -> bool {
         self.shared.settings.files.is_some()
@@ -123,7 +123,7 @@ impl Script {
     }
 }
 
-/// What the init code exports.
+/// The exports of the init code.
 struct Exports {
     options: serde_json::Value,
     functions: Vec<String>,
@@ -165,7 +165,7 @@ fn run_init(shared: &Arc<Shared>) -> Result<Exports, LoadError> {
         })
         .await
     };
-    // Nothing here waits for the outside, so polling again is enough.
+    // Nothing here waits for external events, so polling again is enough.
     let mut exports = pin!(exports);
     let mut context = Context::from_waker(Waker::noop());
     let result = loop {
@@ -179,7 +179,7 @@ fn run_init(shared: &Arc<Shared>) -> Result<Exports, LoadError> {
     })
 }
 
-/// Returns an error with the position where it happened first.
+/// Returns an error with the position at which it first occurred.
 fn located(error: &ScriptError) -> String {
     match error.position() {
         Some(position) => format!("{}: {}", names::shown(position), error.message),
@@ -187,7 +187,7 @@ fn located(error: &ScriptError) -> String {
     }
 }
 
-/// Stack for parsing scripts, whose expressions may be nested deeply.
+/// Stack size for parsing scripts, whose expressions may be deeply nested.
 const PARSER_STACK: usize = 256 << 20;
 
 fn check_on_large_stack(shared: &Arc<Shared>) -> Vec<String> {
@@ -203,7 +203,7 @@ fn check_on_large_stack(shared: &Arc<Shared>) -> Vec<String> {
     }
 }
 
-/// Reads all modules that the script and its modules name. Returns a line for each problem.
+/// Reads all modules that the script and its modules import. Returns a line for each problem.
 fn check_modules(shared: &Shared) -> Vec<String> {
     let mut waiting = VecDeque::from([shared.main.clone()]);
     let (mut seen, mut problems) = (HashSet::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What all virtual users of a script share: sources, compiled code, opened files, metrics and
+//! Data that all virtual users of a script share: sources, compiled code, opened files, metrics and
 //! shared arrays.
 
 use std::{
@@ -17,36 +17,37 @@ use sha2::{Digest, Sha256};
 use super::{jslib, names};
 use crate::js::{edge::Code, modules::plain_text, typescript};
 
-/// Downloads a module of another host by its URL. Returns its source or why there is none.
+/// Downloads a module from another host by its URL. Returns its source, or the reason for a
+/// failure.
 pub type Fetch = Arc<dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync>;
 
-/// How a script is loaded.
+/// Settings for loading a script.
 #[derive(Clone, Default)]
 pub struct Settings {
     /// Content of `__ENV`.
     pub environment: Vec<(String, String)>,
-    /// Whether `--compatibility-mode=base` is set: no TypeScript and no `global`.
+    /// Whether `--compatibility-mode=base` is set, which disables TypeScript and `global`.
     pub is_base: bool,
-    /// Source of the script. `None` means that its file is read.
+    /// Source of the script. `None` means that the source is read from the file.
     pub source: Option<String>,
-    /// Contents by name, if the script comes from an archive. Nothing else is read then.
+    /// Contents by name, if the script comes from an archive. No other files are read then.
     pub files: Option<Arc<HashMap<String, Arc<[u8]>>>>,
-    /// Downloads modules. `None` means that imports of other hosts are refused.
+    /// Downloads modules. `None` means that imports from other hosts are refused.
     pub fetch: Option<Fetch>,
 }
 
 /// A file that a script has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptFile {
-    /// `file:///dir/script.js` or a URL.
+    /// Name: `file:///dir/script.js` or a URL.
     pub name: String,
     /// SHA-256 of the content, in hexadecimal digits.
     pub sha256: String,
-    /// The content.
+    /// Content of the file.
     pub content: Arc<[u8]>,
 }
 
-/// How a source is run.
+/// How to run a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceKind {
     Module,
@@ -54,12 +55,12 @@ pub enum SourceKind {
     Json,
 }
 
-/// A source file.
+/// A source file of a script.
 pub struct Source {
     pub kind: SourceKind,
-    /// JavaScript, or JSON.
+    /// Text of the source, which is JavaScript or JSON.
     pub text: String,
-    /// Bytecode of a module, which the first virtual user compiles.
+    /// Bytecode of the module. The first virtual user compiles it.
     pub code: OnceLock<Code>,
 }
 
@@ -70,7 +71,7 @@ pub struct SourceError {
     pub message: String,
 }
 
-/// What all virtual users share.
+/// The data that all virtual users of a script share.
 pub struct Shared {
     pub settings: Settings,
     /// Name of the script.
@@ -106,7 +107,7 @@ impl Shared {
         lock(&self.arrays).get(name).cloned()
     }
 
-    /// Adds a shared array. If it exists, the existing one stays.
+    /// Adds a shared array. If it already exists, returns the existing array.
     pub fn add_array(&self, name: &str, elements: Vec<Box<str>>) -> Arc<Vec<Box<str>>> {
         let mut arrays = lock(&self.arrays);
         let array = arrays.entry(name.to_owned());
@@ -127,11 +128,11 @@ impl Shared {
         files.iter().map(file).collect()
     }
 
-    /// Resolves a module that another module names.
+    /// Resolves a module that another module imports.
     ///
     /// # Errors
     ///
-    /// Says why the module cannot be loaded, and what to do.
+    /// Returns the reason why the module cannot be loaded, with advice.
     pub fn resolve(&self, base: &str, specifier: &str) -> Result<String, String> {
         names::resolve(base, specifier, &|path| match &self.settings.files {
             Some(files) => files.contains_key(&names::of_file(path)),
@@ -139,11 +140,11 @@ impl Shared {
         })
     }
 
-    /// Reads a file by its name, once in the process.
+    /// Reads a file by its name, once per process.
     ///
     /// # Errors
     ///
-    /// Says why the file cannot be read.
+    /// Returns the reason why the file cannot be read.
     pub fn read(&self, name: &str) -> Result<Arc<[u8]>, String> {
         if let Some(content) = lock(&self.files).get(name) {
             return Ok(Arc::clone(content));
@@ -187,7 +188,7 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// Says why the source cannot be used.
+    /// Returns the reason why the source cannot be used.
     pub fn source(&self, name: &str) -> Result<Arc<Source>, SourceError> {
         if let Some(source) = lock(&self.sources).get(name) {
             return Ok(Arc::clone(source));
@@ -241,7 +242,7 @@ fn kind_of(source: &str) -> Result<SourceKind, SourceError> {
     let allocator = Allocator::default();
     let kind = SourceType::default().with_unambiguous(true);
     let parsed = Parser::new(&allocator, source, kind).parse();
-    // Code of a CommonJS module may return at its top level, which the engine checks.
+    // CommonJS code may have `return` at the top level. The engine checks it.
     let errors = parsed.errors.iter();
     let mut errors = errors.filter(|error| !error.message.contains("'return' statement"));
     if let Some(error) = errors.next() {

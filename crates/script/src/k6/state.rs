@@ -1,4 +1,4 @@
-//! What the native functions of a virtual user share.
+//! State that the native functions of a virtual user share.
 
 use std::{
     cell::{Cell, RefCell},
@@ -27,10 +27,10 @@ use super::{
 };
 use crate::js::{edge::Waiter, rejections::Rejections, state::MOST_CPU_NS};
 
-/// CPU time in nanoseconds after which other virtual users of the worker have their turn.
+/// CPU time in nanoseconds after which other virtual users of the worker take their turn.
 const TURN_NS: u64 = 10_000_000;
 
-/// The part of the script that runs.
+/// The part of the script that is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// The code outside of functions.
@@ -39,26 +39,26 @@ pub enum Stage {
     Running,
 }
 
-/// Options of the test that change what a virtual user does.
+/// Options of the test that affect virtual users.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VuOptions {
     /// Maximum number of redirects. `None` means 10, with a warning at the limit.
     pub max_redirects: Option<u32>,
-    /// `User-Agent` of requests. Empty means none.
+    /// Value of the `User-Agent` header. Empty means no header.
     pub user_agent: String,
     /// Maximum number of concurrent requests of a batch. 0 means no limit.
     pub batch: usize,
-    /// The same for each host. 0 means no limit.
+    /// Maximum number of concurrent requests of a batch to each host. 0 means no limit.
     pub batch_per_host: usize,
-    /// Whether bodies of responses are discarded by default.
+    /// Whether response bodies are discarded by default.
     pub discard_response_bodies: bool,
-    /// Whether the cookies are kept between iterations.
+    /// Whether cookies are kept between iterations.
     pub no_cookies_reset: bool,
     /// Whether failed requests throw by default.
     pub throw: bool,
-    /// Tags of all samples.
+    /// Tags that all samples have.
     pub tags: Vec<(String, String)>,
-    /// The system tags that samples have.
+    /// System tags that samples have.
     pub system_tags: SystemTags,
     /// Memory limit of the virtual user's JavaScript in bytes. 0 means no limit.
     pub memory_limit: usize,
@@ -81,60 +81,61 @@ impl Default for VuOptions {
     }
 }
 
-/// Numbers of the running iteration, for `k6/execution`.
+/// The numbers of the running iteration, for `k6/execution`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IterationInfo {
     /// Name of the scenario. Empty outside of scenarios.
     pub scenario: String,
-    /// Number among the virtual user's iterations, from 0.
+    /// Index among the virtual user's iterations, from 0.
     pub in_vu: u64,
-    /// Number among the virtual user's iterations of the scenario, from 0.
+    /// Index among the virtual user's iterations of the scenario, from 0.
     pub in_vu_scenario: u64,
-    /// Number among the scenario's iterations in this instance, from 0.
+    /// Index among the scenario's iterations in this instance, from 0.
     pub in_instance: u64,
-    /// Number among the scenario's iterations in the test, from 0.
+    /// Index among the scenario's iterations in the test, from 0.
     pub in_test: u64,
 }
 
-/// State of a virtual user. Its functions hold it, so it must not hold the engine's context.
+/// The state of a virtual user. Its functions refer to it, so it must not refer to the engine's
+/// context.
 pub struct State {
     pub waiter: Rc<Waiter>,
     pub shared: Arc<Shared>,
-    /// `None` while a script is only loaded.
+    /// Host. `None` while a script is only loaded.
     pub host: Option<Rc<dyn Host>>,
     pub id: VuId,
     pub options: VuOptions,
     pub stage: Cell<Stage>,
     pub iteration: RefCell<IterationInfo>,
-    /// Tags of all samples of this moment, with `group` and `scenario`.
+    /// Current tags of all samples, including `group` and `scenario`.
     pub tags: RefCell<Tags>,
     pub tag_cache: Rc<TagCache>,
     /// Path of the running group, such as `::login`.
     pub group: RefCell<String>,
     pub jar: RefCell<Rc<RefCell<Jar>>>,
-    /// Statuses that count as expected. `None` means that requests are not judged.
+    /// Statuses that count as expected. `None` means that no status counts as unexpected.
     pub expected: RefCell<Option<Rc<[StatusRange]>>>,
     pub background: Background,
     /// WebSocket sessions of the iteration.
     pub sessions: RefCell<Vec<Rc<SocketSession>>>,
     pub unhandled: Rejections,
-    /// Objects of modules that were loaded, by name.
+    /// Objects of loaded modules, by name.
     pub modules: RefCell<HashMap<String, Persistent<Object<'static>>>>,
-    /// Values that are made once, such as prototypes.
+    /// Values that are created once, such as prototypes.
     pub kept: RefCell<HashMap<&'static str, Persistent<Js<'static>>>>,
-    /// Running timers, with their tasks in the background.
+    /// Running timers, with the numbers of their background tasks.
     pub timers: RefCell<HashMap<u64, u64>>,
     timer_numbers: Cell<u64>,
-    /// The text of `exec.test.abort`, if it was called while the script was loaded.
+    /// Text of `exec.test.abort`, if it was called while the script was loaded.
     pub aborted: RefCell<Option<String>>,
     /// Why the script was stopped. `None` if it was not.
     pub stopped: Cell<Option<&'static str>>,
-    /// CPU time of this stretch without a pause.
+    /// CPU time of the current stretch without a pause, in nanoseconds.
     stretch_ns: Cell<u64>,
     turn: Cell<Turn>,
 }
 
-/// When the worker gave this virtual user its turn.
+/// When this virtual user's turn started.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
     resumes: u64,
@@ -199,7 +200,7 @@ impl State {
         }
     }
 
-    /// Throws unless the init code runs.
+    /// Throws `refusal` unless the init code is running.
     pub fn require_init(&self, ctx: &Ctx<'_>, refusal: &str) -> Result<()> {
         match self.stage.get() {
             Stage::Init => Ok(()),
@@ -207,7 +208,7 @@ impl State {
         }
     }
 
-    /// Waits for a future. Other work of the virtual user in the background continues.
+    /// Waits for a future. Background work of the virtual user continues.
     ///
     /// # Errors
     ///
@@ -218,8 +219,8 @@ impl State {
         waited.ok_or_else(|| errors::throw_interrupted(ctx))
     }
 
-    /// Whether the running code must stop. The engine asks every few thousand steps. Long
-    /// computations let other virtual users run here.
+    /// Returns whether the running code must stop. The engine calls this every few thousand steps.
+    /// During long computations, other virtual users run here.
     pub fn must_stop(&self) -> bool {
         if self.waiter.ends() || self.stopped.get().is_some() {
             return true;
@@ -251,19 +252,19 @@ impl State {
         false
     }
 
-    /// Begins a stretch of JavaScript, whose CPU time is limited.
+    /// Starts a stretch of JavaScript, whose CPU time is limited.
     pub fn begin_stretch(&self) {
         self.stretch_ns.set(0);
         self.stopped.set(None);
         self.turn.set(Turn::default());
     }
 
-    /// Whether samples have this system tag.
+    /// Returns whether samples have this system tag.
     pub fn has_system_tag(&self, name: &str) -> bool {
         self.options.system_tags.contains(name)
     }
 
-    /// Reports samples of this moment. Does nothing while the script is loaded, and after an
+    /// Reports samples at the current time. Does nothing while the script is loaded, and after an
     /// interrupt.
     pub fn report(&self, tags: &Tags, values: &[(MetricId, f64)]) {
         if let Some(host) = self.host.as_ref().filter(|_| !self.waiter.ends()) {
@@ -279,18 +280,18 @@ impl State {
         }
     }
 
-    /// Sets a tag of the following samples. An empty value removes it.
+    /// Sets a tag for the following samples. An empty value removes the tag.
     pub fn set_tag(&self, name: &str, value: &str) {
         let tags = self.tags_with(&[(name, value)]);
         *self.tags.borrow_mut() = tags;
     }
 
-    /// Returns the tags of this moment with others.
+    /// Returns the current tags with additional tags.
     pub fn tags_with(&self, added: &[(&str, &str)]) -> Tags {
         self.tag_cache.with(&self.tags.borrow(), added)
     }
 
-    /// Sets the group of the following samples.
+    /// Sets the group for the following samples.
     pub fn set_group(&self, path: String) {
         if self.has_system_tag("group") {
             self.set_tag("group", &path);
@@ -298,7 +299,7 @@ impl State {
         *self.group.borrow_mut() = path;
     }
 
-    /// Returns the number of a new timer.
+    /// Returns a number for a new timer.
     pub fn new_timer(&self) -> u64 {
         self.timer_numbers.set(self.timer_numbers.get() + 1);
         self.timer_numbers.get()
@@ -316,7 +317,7 @@ impl State {
         }
     }
 
-    /// Cancels all timers and requests in the background, and closes WebSocket connections.
+    /// Cancels all timers and background requests, and closes WebSocket connections.
     pub fn cancel_background(&self) {
         self.timers.borrow_mut().clear();
         self.background.clear();
@@ -326,7 +327,7 @@ impl State {
             .for_each(|session| session.end());
     }
 
-    /// Returns whose connections requests use.
+    /// Returns the virtual user and iteration whose connections requests use.
     pub fn connections(&self) -> VuConnections {
         VuConnections {
             vu: self.id.instance,

@@ -1,10 +1,10 @@
-//! Tags that scripts give to samples.
+//! Tags that scripts set on samples.
 
 use rquickjs::{Coerced, Ctx, Result, Value as Js};
 
 use super::errors::throw;
 
-/// Reads tags from an object. `null` and `undefined` mean none.
+/// Reads tags from an object. `null` and `undefined` mean no tags.
 ///
 /// # Errors
 ///
@@ -21,7 +21,7 @@ pub fn read<'js>(ctx: &Ctx<'js>, value: Option<&Js<'js>>) -> Result<Vec<(String,
     pairs.collect()
 }
 
-/// Returns pairs without their ownership.
+/// Converts owned pairs to borrowed pairs.
 pub fn borrowed(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
     let pairs = pairs.iter().map(|(name, value)| (&**name, &**value));
     pairs.collect()

@@ -1,4 +1,5 @@
-//! `setTimeout`, `setInterval` and their opposites, also as the module `k6/timers`.
+//! `setTimeout`, `setInterval` and the functions that clear them, which are also in the module
+//! `k6/timers`.
 
 use std::rc::Rc;
 
@@ -12,7 +13,7 @@ use super::{background::Completion, state::State};
 
 const NAMES: [&str; 4] = ["setTimeout", "clearTimeout", "setInterval", "clearInterval"];
 
-/// A function that a timer calls, with its arguments.
+/// The function that a timer calls, with its arguments.
 #[derive(Clone)]
 struct Callback {
     function: Persistent<Function<'static>>,
@@ -84,7 +85,7 @@ fn start(state: &Rc<State>, callback: Callback, delay_ms: f64, repeats: bool) ->
 }
 
 fn schedule(state: &Rc<State>, number: u64, callback: Callback, delay_ms: f64, repeats: bool) {
-    // NaN and less than a millisecond count as one.
+    // NaN and less than a millisecond count as one millisecond.
     let delay_ns = (delay_ms.max(1.0) * 1e6) as u64;
     let sleep = state.host.as_ref().map(|host| host.sleep(delay_ns));
     let own = Rc::clone(state);
@@ -93,7 +94,7 @@ fn schedule(state: &Rc<State>, number: u64, callback: Callback, delay_ms: f64, r
             sleep.await;
         }
         let completion: Completion = Box::new(move |ctx| {
-            // The timer may have been cleared after it was due.
+            // The timer may have been cleared after it became due.
             if !own.ends_timer(number) {
                 return Ok(());
             }

@@ -23,16 +23,16 @@ use crate::js::{
     values,
 };
 
-/// Maximum number of jobs of a failed call that run before the next one.
+/// Maximum number of jobs of a failed call that run before the next call.
 const MOST_LEFT_JOBS: u32 = 10_000;
 
-/// A virtual user.
+/// A virtual user of a k6 script.
 pub struct Vu {
-    /// What the script exports. Empty until the init code has run.
+    /// Exports of the script. Empty until the init code has run.
     exports: OnceCell<Persistent<Object<'static>>>,
-    /// What `setup` returned, as the functions receive it.
+    /// Result of `setup`, in the form that functions receive.
     data: OnceCell<Persistent<Js<'static>>>,
-    /// What `__ENV` had before the scenario's variables were set.
+    /// Values in `__ENV` before the scenario's variables were set.
     replaced: RefCell<Vec<ReplacedVariable>>,
     state: Rc<State>,
     context: Context,
@@ -41,33 +41,32 @@ pub struct Vu {
     scenario: RefCell<Option<String>>,
 }
 
-/// A variable of `__ENV` that a scenario has set.
+/// A variable in `__ENV` that a scenario has set.
 struct ReplacedVariable {
     name: String,
-    /// The value before. `None` if there was none.
+    /// Previous value. `None` if there was none.
     value: Option<Persistent<Js<'static>>>,
 }
 
-/// An iteration of a virtual user.
+/// An iteration to run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Iteration {
     /// Name of the exported function, such as `default`.
     pub function: String,
-    /// The scenario and the numbers for `k6/execution`.
+    /// Scenario and numbers for `k6/execution`.
     pub info: IterationInfo,
     /// Tags of the scenario.
     pub tags: Vec<(String, String)>,
     /// Additional environment variables of the scenario.
     pub env: Vec<(String, String)>,
-    /// What `setup` returned, as JSON. It is parsed in the first iteration. `None` means
-    /// `undefined`.
+    /// Result of `setup`, as JSON. It is parsed in the first iteration. `None` means `undefined`.
     pub data: Option<Arc<str>>,
 }
 
 /// How an iteration ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    /// The function has returned, and nothing is left to wait for.
+    /// The function returned, and there is nothing left to wait for.
     Completed,
     /// The function threw.
     Failed(ScriptError),
@@ -75,7 +74,7 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Why a function has no result.
+/// Why a call of a function failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
     /// The function threw.
@@ -84,10 +83,10 @@ pub enum CallError {
     Interrupted,
 }
 
-/// An output of `handleSummary`.
+/// An output that `handleSummary` returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryOutput {
-    /// `stdout`, `stderr` or the path of a file.
+    /// Destination: `stdout`, `stderr` or the path of a file.
     pub target: String,
     /// Content to write.
     pub content: Vec<u8>,
@@ -95,7 +94,7 @@ pub struct SummaryOutput {
 
 impl Drop for Vu {
     fn drop(&mut self) {
-        // Values of the engine must be gone before the engine.
+        // The engine's values must be dropped before the engine.
         self.state.clear();
     }
 }
@@ -121,7 +120,7 @@ impl Vu {
         Ok(vu)
     }
 
-    /// Creates a virtual user whose init code has not run.
+    /// Creates a virtual user whose init code has not run yet.
     pub(super) fn create(
         shared: &Arc<Shared>,
         host: Option<Rc<dyn Host>>,
@@ -205,8 +204,8 @@ impl Vu {
         }
     }
 
-    /// Ends the running iteration at its next call of the host, or within a few thousand steps of
-    /// the engine. Does nothing between iterations.
+    /// Interrupts the running iteration at its next call of the host, or within a few thousand
+    /// steps of the engine. Does nothing between iterations.
     pub fn interrupt(&self) {
         if self.is_running.get() {
             self.state.waiter.end();
@@ -228,7 +227,7 @@ impl Vu {
         .await
     }
 
-    /// Calls `teardown` with what `setup` returned.
+    /// Calls `teardown` with the result of `setup`.
     ///
     /// # Errors
     ///
@@ -243,12 +242,12 @@ impl Vu {
         .await
     }
 
-    /// Calls `handleSummary` with its data as JSON, and returns what to write. `None` means that it
-    /// returned nothing, which asks for the default text.
+    /// Calls `handleSummary` with its data as JSON, and returns the outputs to write. `None` means
+    /// that it returned nothing, which requests the default text.
     ///
     /// # Errors
     ///
-    /// Fails if the function throws, is interrupted or returns something else than an object of
+    /// Fails if the function throws, is interrupted, or returns anything else than an object of
     /// texts and `ArrayBuffer`s.
     pub async fn call_handle_summary(
         self: &Rc<Self>,
@@ -317,7 +316,7 @@ impl Vu {
         }
     }
 
-    /// Forgets the work that a failed call left.
+    /// Discards the work that a failed call left.
     fn clean_up(&self, ctx: &Ctx<'_>, has_failed: bool) {
         if has_failed || self.state.waiter.ends() || self.state.stopped.get().is_some() {
             // The engine cannot drop jobs, and they must not run in the next iteration. Here they
@@ -328,7 +327,7 @@ impl Vu {
                 left -= 1;
             }
         }
-        // Afterwards, because jobs can start timers and requests.
+        // Do this afterwards, because jobs can start timers and requests.
         self.state.cancel_background();
         self.state.unhandled.clear();
         self.state.set_group(String::new());
@@ -367,14 +366,14 @@ impl Vu {
         Ok(())
     }
 
-    /// Sets the scenario's variables, after those of the scenario before were undone.
+    /// Sets the scenario's variables, after undoing those of the previous scenario.
     fn replace_environment(
         &self,
         ctx: &Ctx<'_>,
         variables: &[(String, String)],
     ) -> rquickjs::Result<()> {
         let environment: Object<'_> = ctx.globals().get("__ENV")?;
-        // In reverse, because a name may be there twice.
+        // In reverse order, because a name may occur twice.
         for variable in self.replaced.take().into_iter().rev() {
             match variable.value {
                 Some(value) => environment.set(variable.name, value.restore(ctx)?)?,
@@ -382,7 +381,7 @@ impl Vu {
             }
         }
         for (name, value) in variables {
-            // Not `contains_key`, which also finds what objects inherit, such as `toString`.
+            // `contains_key` also finds inherited names such as `toString`, so list the own keys.
             let mut own = environment.keys::<String>();
             let is_known = own.any(|key| key.is_ok_and(|key| key == *name));
             let before = match is_known {
@@ -401,7 +400,7 @@ impl Vu {
         Ok(())
     }
 
-    /// Returns what `setup` returned. Each virtual user parses it once.
+    /// Returns the result of `setup`. Each virtual user parses it once.
     fn setup_data<'js>(&self, ctx: &Ctx<'js>, data: Option<&str>) -> rquickjs::Result<Js<'js>> {
         let Some(data) = data else {
             return Ok(Js::new_undefined(ctx.clone()));
@@ -414,7 +413,7 @@ impl Vu {
         Ok(value)
     }
 
-    /// Calls an exported function and waits for all that it began.
+    /// Calls an exported function and waits for everything that it started.
     fn call<'js, A: rquickjs::function::IntoArgs<'js>>(
         &self,
         ctx: &Ctx<'js>,
@@ -431,7 +430,7 @@ impl Vu {
     }
 }
 
-/// Marks a virtual user as running until it is dropped.
+/// Marks a virtual user as running until this value is dropped.
 struct Running(Rc<Vu>);
 
 impl Running {
@@ -447,7 +446,7 @@ impl Drop for Running {
     }
 }
 
-/// Returns the exports of the script. Those of a CommonJS module are `module.exports`.
+/// Returns the exports of the script. For a CommonJS module, they are `module.exports`.
 fn exports_of<'js>(
     ctx: &Ctx<'js>,
     state: &State,

@@ -14,7 +14,7 @@ use crate::js::{
     hashes,
 };
 
-/// Maximum number of random bytes of one call, in the standard.
+/// Maximum number of random bytes per call, as defined by the standard.
 const MOST_RANDOM: usize = 65_536;
 
 /// Functions of `crypto.subtle` that are not supported.
@@ -101,7 +101,7 @@ fn random_uuid(ctx: Ctx<'_>) -> Result<String> {
     Ok(parts.join("-"))
 }
 
-/// Returns a promise that a result has settled already.
+/// Returns a promise that is already settled with a result.
 fn settled<'js>(
     ctx: &Ctx<'js>,
     result: std::result::Result<Js<'js>, String>,
@@ -118,7 +118,8 @@ fn settled<'js>(
     Ok(promise)
 }
 
-/// Returns the name of a hash as `hashes` has it. An algorithm is a text or has a `name`.
+/// Returns the name of a hash, as `hashes` expects it. An algorithm is a text or an object with
+/// `name`.
 fn hash_name(algorithm: &Js<'_>) -> Result<std::result::Result<String, String>> {
     let name = match algorithm.as_object() {
         Some(object) => object.get::<_, Coerced<String>>("name")?.0,

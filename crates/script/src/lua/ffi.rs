@@ -161,8 +161,8 @@ impl LuaState {
         unsafe { sys::lua_rawset(self.0, sys::LUA_GLOBALSINDEX) };
     }
 
-    /// Calls a global function that returns bytes, or `instead` if there is none. The bytes replace
-    /// `out`, which stays empty for other results.
+    /// Calls a global function that returns bytes, or `instead` if the function does not exist. The
+    /// bytes replace `out`, which stays empty for other results.
     #[inline]
     pub fn bytes(&self, name: LuaRef, instead: LuaRef, out: &mut Vec<u8>) -> Result<(), String> {
         // SAFETY: as in `call`. The text's pointer is used before its value leaves the stack.
@@ -182,8 +182,8 @@ impl LuaState {
         }
     }
 
-    /// Calls a global function that returns a number. Returns 0 for other results, or if there is
-    /// no such function.
+    /// Calls a global function that returns a number. Returns 0 for other results, or if the
+    /// function does not exist.
     pub fn number(&self, name: LuaRef) -> Result<f64, String> {
         // SAFETY: as in `bytes`.
         unsafe {
@@ -197,7 +197,7 @@ impl LuaState {
         }
     }
 
-    /// Returns an identity of a global function, by which changes can be detected. `None` if the
+    /// Returns the identity of a global function, by which changes can be detected. `None` if the
     /// global is not a function.
     #[inline]
     pub fn identity(&self, name: LuaRef) -> Option<usize> {
@@ -405,8 +405,8 @@ unsafe extern "C" {
     fn dup2(from: c_int, to: c_int) -> c_int;
 }
 
-/// Redirects standard output to standard error, because it is reserved, and scripts print to it
-/// through C's buffers.
+/// Redirects standard output to standard error. Standard output is reserved, and scripts print to
+/// it through C's buffers.
 ///
 /// Fails if the system refuses.
 pub fn print_to_stderr() -> std::io::Result<()> {

@@ -24,7 +24,7 @@ const TRY: Duration = Duration::from_secs(10);
 
 pub(super) struct ScriptState {
     pub threads: Vec<Thread>,
-    /// Figures for the script's `done`: latencies, then requests.
+    /// Figures for the script's `done` function: latencies, then requests.
     pub figures: Mutex<Vec<DistributionFigures>>,
     pub fatal: Mutex<Option<String>>,
     pub unreachable: Mutex<Option<String>>,
@@ -41,7 +41,7 @@ pub(super) struct Thread {
     pub machine: Mutex<Option<Machine>>,
     pub address: Mutex<Option<SocketAddr>>,
     pub stopped: AtomicBool,
-    /// Index (from 1) into [`HOOKS`] of the hook that is running. 0 means none.
+    /// Index of the running hook in [`HOOKS`], counted from 1. 0 means that none is running.
     pub hook: AtomicU8,
 }
 
@@ -330,7 +330,7 @@ fn look_up(shared: &ScriptState, arguments: &[LuaValue]) -> Called {
             Ok(vec![LuaValue::Table(pairs.collect())])
         }
         Err(reason) => {
-            // wrk ends here, regardless of how the script handles the error.
+            // wrk exits here, regardless of how the script handles the error.
             let line = format!("unable to resolve {name}:{service} {reason}");
             *lock(&shared.fatal) = Some(line.clone());
             Err(line)

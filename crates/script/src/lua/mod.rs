@@ -1,5 +1,5 @@
 //! wrk's Lua scripts: a main state, and a state for each thread. Each state runs the whole script,
-//! with `setup`, `init`, `request`, `response`, `delay` and `done`. A script without hooks costs no
+//! with `setup`, `init`, `request`, `response`, `delay` and `done`. A script without hooks takes no
 //! time during the run.
 
 mod ffi;
@@ -32,7 +32,7 @@ pub struct ScriptContext {
     pub port: Option<String>,
     pub path: String,
     pub headers: Vec<(String, String)>,
-    /// Arguments that are not options. The URL is the first one.
+    /// Arguments that are not options. The first one is the URL.
     pub arguments: Vec<String>,
     pub script: Option<PathBuf>,
     pub must_load: bool,
@@ -65,7 +65,7 @@ impl std::fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// Hooks that a script defines, as found in thread 0 after `init`.
+/// The hooks that a script defines, as found in thread 0 after `init`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hooks {
     pub request: bool,
@@ -113,7 +113,7 @@ impl Machine {
             machine.call(shared, c"own_thread", &[LuaValue::Number(own as f64)], 0)?;
         }
         if let Some(script) = &context.script {
-            // A path with a null byte is invalid. It is replaced by an empty name, which does not
+            // A path with a null byte is invalid. Replace it with an empty name, which does not
             // exist.
             let path = CString::new(script.as_os_str().as_bytes()).unwrap_or_default();
             if let Err(cause) = machine.state.run_file(&path) {
@@ -207,7 +207,7 @@ impl Script {
             *lock(slot) = Some(machine);
             let id = LuaValue::Number(number as f64);
             self.main.call(&self.shared, c"setup", &[id], 0)?;
-            // The state is taken out of its slot while it runs. Access to its own globals then uses
+            // The state is removed from its slot while it runs. Access to its own globals then uses
             // the calling state.
             let Some(machine) = lock(slot).take() else {
                 return Err(ScriptError::Memory);
@@ -262,7 +262,7 @@ impl Script {
         lock(&self.shared.failure).clone().map(ScriptError::Script)
     }
 
-    /// Calls the script's `done`, if it has one. Fails if the script fails.
+    /// Calls the script's `done` function, if it has one. Fails if the script fails.
     pub fn done(
         &self,
         summary: &Summary,

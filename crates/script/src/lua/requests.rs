@@ -13,7 +13,7 @@ pub struct Requests {
     pub heads: Vec<u32>,
 }
 
-/// Reason why bytes are not complete requests. Line and column are counted from 1.
+/// Why bytes are not complete requests. Line and column are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     reason: &'static str,
@@ -242,7 +242,7 @@ fn check_request_line(line: &[u8], whole: bool) -> Wrong {
     }
     let after = &target[length..];
     let blanks = after.iter().take_while(|b| **b == b' ').count();
-    // A request without version is HTTP 0.9, which wrk accepts.
+    // A request without a version is HTTP 0.9, which wrk accepts.
     let wrong = check_version(&after[blanks..], whole && blanks > 0);
     wrong.map(|(offset, reason)| (at + length + blanks + offset, reason))
 }

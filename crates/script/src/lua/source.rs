@@ -1,5 +1,6 @@
-//! Gets the requests of a thread from its Lua state: the hot path between the batch driver and a
-//! script. Keeps only those parts of a response that the script's `response` can access.
+//! Supplies the requests of a thread from its Lua state. This is the hot path between the batch
+//! driver and a script. Keeps only those parts of a response that the script's `response` function
+//! can access.
 
 use std::{
     borrow::Cow,
@@ -74,7 +75,7 @@ impl LuaSource {
         source
     }
 
-    /// Gets the next bytes from the script. Returns false if the script failed.
+    /// Requests the next bytes from the script. Returns `false` if the script failed.
     #[inline]
     fn ask(&self, bytes: &mut Vec<u8>) -> bool {
         let Some(machine) = &self.machine else {
@@ -100,8 +101,8 @@ impl LuaSource {
         }
     }
 
-    /// Marks which hook is running, so that the watchdog can name it. This is a plain store to the
-    /// thread's own cell.
+    /// Records which hook is running, so that the watchdog can report it. This is a plain store to
+    /// the thread's own cell.
     #[inline]
     fn enters(&self, hook: Hook) {
         let cell = &self.shared.threads[self.thread].hook;
@@ -121,7 +122,7 @@ impl LuaSource {
             .load(Ordering::Relaxed)
     }
 
-    /// Returns the parts of a response that the script's `response` can access.
+    /// Returns the parts of a response that the script's `response` function can access.
     #[inline]
     fn wanted(&mut self) -> Keep {
         let Some(machine) = self.machine.as_ref().filter(|_| self.hooks.response) else {

@@ -1,4 +1,4 @@
-//! Types in classes.
+//! Removal of types in classes.
 
 use oxc_ast::ast::*;
 use oxc_ast_visit::{Visit, walk};
@@ -7,7 +7,7 @@ use oxc_syntax::scope::ScopeFlags;
 
 use super::strip::Strip;
 
-/// Words before a member or a parameter that only the type checker reads.
+/// Words before a member or a parameter that matter only to the type checker.
 const MODIFIERS: &[&str] = &[
     "abstract",
     "declare",
@@ -124,7 +124,7 @@ impl Strip<'_> {
         self.edits.after_trivia(end) + 1
     }
 
-    /// Blanks the words before a member or parameter that have no meaning at run time.
+    /// Blanks the words before a member or parameter that have no effect at run time.
     pub fn blank_modifiers(&mut self, from: u32, until: u32, is_member: bool) {
         let mut at = self.edits.after_trivia(from);
         while at < until {
@@ -136,7 +136,7 @@ impl Strip<'_> {
             }
             let end = at + word.len() as u32;
             if MODIFIERS.contains(&word) {
-                // Without the word, a member `[name]` or `*name` would continue the line before.
+                // Without the word, a member `[name]` or `*name` would continue the previous line.
                 let first = if is_member && at == from { ";" } else { "" };
                 self.edits.blank_with(at, end, first);
             }
@@ -144,7 +144,7 @@ impl Strip<'_> {
         }
     }
 
-    /// Assigns the parameters of a constructor that are fields.
+    /// Adds assignments for the constructor parameters that are fields.
     fn parameter_properties(&mut self, params: &FormalParameters<'_>, body: &FunctionBody<'_>) {
         let mut assigned = String::new();
         for param in &params.items {

@@ -1,8 +1,8 @@
-//! Edits of a source text that keep its lines.
+//! Edits of a source text that preserve its lines.
 
 use oxc_span::Span;
 
-/// A source text and what replaces parts of it.
+/// A source text, and the replacements for parts of it.
 pub struct Edits<'s> {
     pub source: &'s str,
     edits: Vec<Edit>,
@@ -11,11 +11,11 @@ pub struct Edits<'s> {
 struct Edit {
     start: usize,
     end: usize,
-    /// Written before the blanks.
+    /// Text that precedes the blanks.
     first: String,
-    /// Written instead of the last blank.
+    /// Character that replaces the last blank.
     last: Option<char>,
-    /// Whether the replaced text becomes blanks. Otherwise it is left out.
+    /// Whether the replaced text becomes blanks. Otherwise, it is removed.
     is_blanked: bool,
 }
 
@@ -27,27 +27,27 @@ impl<'s> Edits<'s> {
         }
     }
 
-    /// Replaces a part by spaces. Its line breaks stay.
+    /// Replaces a part with spaces. Line breaks stay.
     pub fn blank(&mut self, start: u32, end: u32) {
         self.push(start, end, "", true);
     }
 
-    /// Replaces a statement by spaces. A semicolon keeps its neighbours apart.
+    /// Replaces a statement with spaces. A semicolon separates its neighbours.
     pub fn blank_statement(&mut self, span: Span) {
         self.push(span.start, span.end, ";", true);
     }
 
-    /// Writes a text in place of the first characters of a part, and spaces for the others.
+    /// Replaces a part with a text, followed by spaces up to the end of the part.
     pub fn blank_with(&mut self, start: u32, end: u32, first: &str) {
         self.push(start, end, first, true);
     }
 
-    /// Replaces a part by a text, which may move what follows on the line.
+    /// Replaces a part with a text, which may shift the rest of the line.
     pub fn replace(&mut self, start: u32, end: u32, text: &str) {
         self.push(start, end, text, false);
     }
 
-    /// Writes a text before a position.
+    /// Inserts a text before a position.
     pub fn insert(&mut self, at: u32, text: &str) {
         self.replace(at, at, text);
     }
@@ -62,8 +62,8 @@ impl<'s> Edits<'s> {
         });
     }
 
-    /// Writes a character in place of the last blank of an edit that ends here. Returns whether
-    /// there is one that begins after `from`.
+    /// Replaces the last blank of an edit that ends at `end` with a character. Returns whether
+    /// there is such an edit that begins after `from`.
     pub fn end_with(&mut self, from: u32, end: u32, last: char) -> bool {
         let edit = self.edits.iter_mut().rev().find(|edit| {
             edit.is_blanked
@@ -78,8 +78,8 @@ impl<'s> Edits<'s> {
         false
     }
 
-    /// Blanks this character, if it is the first one after a position besides space and comments.
-    /// Returns the position after it.
+    /// Blanks this character, if it is the first one after a position, ignoring white space and
+    /// comments. Returns the position after it.
     pub fn blank_next(&mut self, from: u32, wanted: char) -> u32 {
         let at = self.after_trivia(from);
         if self.rest(at).starts_with(wanted) {
@@ -125,13 +125,13 @@ impl<'s> Edits<'s> {
 
     /// Returns the edited source.
     pub fn apply(mut self) -> String {
-        // An insertion at the start of another edit stands before it.
+        // An insertion at the start of another edit comes before it.
         self.edits.sort_by_key(|edit| (edit.start, edit.end));
         let mut result = String::with_capacity(self.source.len());
         let mut done = 0;
         for edit in &self.edits {
             let Some(kept) = self.source.get(done..edit.start) else {
-                // It lies within a part that was replaced as a whole.
+                // The edit is within a part that was replaced as a whole.
                 continue;
             };
             result.push_str(kept);

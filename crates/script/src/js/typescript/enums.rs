@@ -73,7 +73,7 @@ fn is_text(value: &Expression<'_>) -> bool {
     )
 }
 
-/// Positions at which members are named without their enumeration.
+/// Positions at which members are used without the name of their enumeration.
 struct References<'k> {
     known: &'k [String],
     found: Vec<u32>,

@@ -1,7 +1,8 @@
-//! TypeScript as JavaScript: types become spaces, so that lines and columns stay true.
+//! Conversion of TypeScript to JavaScript. Types become spaces, so that lines and columns stay
+//! correct.
 //!
-//! What needs code (enumerations, parameter properties) is rewritten within its line. Namespaces
-//! with code and decorators are refused.
+//! Constructs that need code (enumerations, parameter properties) are rewritten within their line.
+//! Namespaces with code and decorators are refused.
 
 mod classes;
 mod edits;
@@ -17,9 +18,9 @@ use oxc_span::SourceType;
 /// Why a TypeScript file cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// From 1.
+    /// Line, counted from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Column in characters, counted from 1.
     pub column: usize,
     pub message: String,
 }
@@ -35,7 +36,7 @@ impl Refusal {
     }
 }
 
-/// Returns the line and the column of an offset, both from 1.
+/// Returns the line and the column of an offset, both counted from 1.
 pub fn position(source: &str, offset: usize) -> (usize, usize) {
     let before = source.get(..offset).unwrap_or(source);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -43,7 +44,7 @@ pub fn position(source: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-/// Whether a file is TypeScript, by its ending.
+/// Returns whether a file is TypeScript, by its extension.
 pub fn is_typescript(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     matches!(ending, Some("ts" | "mts" | "cts"))

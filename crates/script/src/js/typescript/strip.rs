@@ -27,7 +27,7 @@ pub fn strip(source: &str, program: &Program<'_>) -> Result<String, Refusal> {
     Ok(strip.edits.apply())
 }
 
-/// A name that an import or export lists.
+/// A name in the list of an import or export.
 struct Listed {
     name: String,
     span: Span,
@@ -35,16 +35,17 @@ struct Listed {
 
 pub(super) struct Strip<'s> {
     pub edits: Edits<'s>,
-    /// Names that are used as values.
+    /// Names that the program uses as values.
     used: HashSet<String>,
     /// Names of local types and of local values. A class is both.
     types: HashSet<String>,
     values: HashSet<String>,
-    /// Imports with the names that they list, and whether they have others, such as a namespace.
+    /// Imports with their listed names. The last part is another imported name, such as a
+    /// namespace, if any.
     imports: Vec<(Span, Vec<Listed>, Option<Listed>)>,
-    /// Names that exports list.
+    /// Names in the lists of exports.
     exports: Vec<Listed>,
-    /// First part that cannot be run, and why.
+    /// Offset of the first unsupported part, and the reason.
     refused: Option<(u32, String)>,
 }
 
@@ -54,7 +55,7 @@ impl Strip<'_> {
         self.refused.get_or_insert((span.start, text));
     }
 
-    /// Blanks a listed name with its comma.
+    /// Blanks a listed name and its comma.
     fn blank_listed(&mut self, span: Span) {
         let after = self.edits.after_trivia(span.end);
         let has_comma = self.edits.rest(after).starts_with(',');
@@ -62,7 +63,7 @@ impl Strip<'_> {
             .blank(span.start, if has_comma { after + 1 } else { span.end });
     }
 
-    /// Drops imports that are only used as types, and exports of types.
+    /// Drops imports that are used only as types, and exports of types.
     fn drop_unused_names(&mut self) {
         let exports = std::mem::take(&mut self.exports);
         for listed in exports {
@@ -93,10 +94,10 @@ impl Strip<'_> {
         }
     }
 
-    /// Blanks the `?` or `!` after a name. Other patterns cannot have one.
+    /// Blanks the `?` or `!` after a name. Other patterns cannot have such a mark.
     fn blank_mark(&mut self, pattern: &BindingPattern<'_>, mark: char) {
         if let BindingPatternKind::BindingIdentifier(id) = &pattern.kind {
-            // The span of a name contains its type.
+            // The span of a name includes its type.
             let end = id.span.start + id.name.len() as u32;
             self.edits.blank_next(end, mark);
         }
@@ -154,7 +155,7 @@ impl Strip<'_> {
     }
 }
 
-/// Whether a declaration has no code.
+/// Returns whether a declaration has no code.
 fn is_type(declaration: &Declaration<'_>) -> bool {
     match declaration {
         Declaration::TSInterfaceDeclaration(_) | Declaration::TSTypeAliasDeclaration(_) => true,
@@ -342,7 +343,7 @@ impl<'a> Visit<'a> for Strip<'_> {
             }
         }
         match it.get_expression() {
-            // An expression is not a statement: a semicolon would end the call around it.
+            // An expression is not a statement: a semicolon would end the surrounding call.
             Some(expression) => self.visit_expression(expression),
             None => self.visit_function_body(&it.body),
         }
@@ -397,7 +398,7 @@ impl<'a> Visit<'a> for Strip<'_> {
     }
 
     fn visit_ts_type_assertion(&mut self, it: &TSTypeAssertion<'a>) {
-        // Parentheses keep an object from being read as a block.
+        // Parentheses prevent an object from being parsed as a block.
         let expression = it.expression.span();
         self.edits.blank_with(it.span.start, expression.start, "(");
         self.visit_expression(&it.expression);

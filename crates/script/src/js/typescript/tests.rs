@@ -1,6 +1,6 @@
 use super::strip_types;
 
-/// Strips types. `#` stands for a run of spaces of any length in the expected text.
+/// Strips types. In the expected text, `#` stands for a run of spaces of any length.
 fn check(source: &str, wanted: &str) {
     let stripped = strip_types(source).unwrap_or_else(|error| panic!("{source}: {error:?}"));
     assert_eq!(

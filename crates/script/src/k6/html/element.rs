@@ -23,7 +23,7 @@ pub struct Element {
 type ElementInstance<'js> = Class<'js, Native<Element>>;
 type Method = for<'a, 'js> fn(&'a Ctx<'js>, &'a Element, &'a [Js<'js>]) -> Result<Js<'js>>;
 
-/// Methods that return the attribute of the same name, in lower case.
+/// Methods that return the attribute with the same name, in lower case.
 const ATTRIBUTES: [&str; 26] = [
     "accept",
     "action",
@@ -53,7 +53,7 @@ const ATTRIBUTES: [&str; 26] = [
     "type",
 ];
 
-/// Methods that return whether there is an attribute of the same name.
+/// Methods that return whether the attribute with the same name exists.
 const FLAGS: [&str; 8] = [
     "autofocus",
     "checked",
@@ -116,7 +116,7 @@ impl Element {
         array(ctx, elements.collect::<Result<_>>()?)
     }
 
-    /// Returns the node before or after this one, texts included.
+    /// Returns the node before or after this one. Text nodes count.
     fn neighbour(&self, offset: isize) -> Option<NodeId> {
         let all = self.tree.children(self.tree.parent(self.node)?);
         let at = all.iter().position(|id| *id == self.node)?;

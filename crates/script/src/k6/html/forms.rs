@@ -4,7 +4,7 @@ use query::markup::{NodeId, Selector, Tree};
 
 use super::steps::inside;
 
-/// Types of inputs that are not fields of a form.
+/// Types of inputs that are not form fields.
 const NO_FIELDS: [&str; 5] = ["button", "file", "image", "reset", "submit"];
 
 fn input_type(tree: &Tree, id: NodeId) -> String {
@@ -12,7 +12,7 @@ fn input_type(tree: &Tree, id: NodeId) -> String {
     kind.to_ascii_lowercase()
 }
 
-/// Whether a control has a list of values.
+/// Returns whether a control has a list of values.
 pub fn is_multiple(tree: &Tree, id: NodeId) -> bool {
     tree.name(id) == Some("select") && tree.attribute(id, "multiple").is_some()
 }
@@ -22,7 +22,7 @@ fn option_value(tree: &Tree, id: NodeId) -> String {
     value.unwrap_or_else(|| tree.text(id).trim().to_owned())
 }
 
-/// Returns the values of a control. Only lists have other than one.
+/// Returns the values of a control. All controls except lists have one value.
 pub fn values(tree: &Tree, id: NodeId) -> Vec<String> {
     match tree.name(id) {
         Some("select") => {
@@ -37,7 +37,7 @@ pub fn values(tree: &Tree, id: NodeId) -> Vec<String> {
                 if values.is_empty() {
                     values.extend(options.first().map(|id| option_value(tree, *id)));
                 }
-                // The last one that is marked is selected.
+                // Of several marked options, the last is selected.
                 values = values.pop().into_iter().collect();
             }
             values
@@ -55,7 +55,7 @@ pub fn values(tree: &Tree, id: NodeId) -> Vec<String> {
     }
 }
 
-/// Returns the names and values of the fields in forms, or of controls themselves.
+/// Returns the names and values of the fields in forms. Controls count as their own fields.
 pub fn form_fields(tree: &Tree, nodes: &[NodeId]) -> Vec<(String, String)> {
     let mut controls = Vec::new();
     for id in nodes {
@@ -88,17 +88,17 @@ pub fn form_fields(tree: &Tree, nodes: &[NodeId]) -> Vec<(String, String)> {
     fields
 }
 
-/// A form that is submitted.
+/// The request that submits a form.
 pub struct FormRequest {
-    /// In upper case.
+    /// Method in upper case.
     pub method: String,
-    /// As written in the form. `None` means the document's URL.
+    /// URL as written in the form. `None` means the URL of the document.
     pub action: Option<String>,
-    /// Fields with those of the button.
+    /// Form fields, including those of the button.
     pub fields: Vec<(String, String)>,
 }
 
-/// Finds a form and reads what it sends. `None` if no element fits.
+/// Finds a form and returns the request that submits it. `None` if no element matches.
 pub fn form_request(tree: &Tree, form: &Selector, submit: &Selector) -> Option<FormRequest> {
     let form = *form.elements(tree).first()?;
     let mut fields = form_fields(tree, &[form]);

@@ -5,8 +5,8 @@ use rquickjs::{Ctx, Result};
 
 use super::super::errors::throw;
 
-/// The time of many functions grows with depth times size, or with the square of the number of
-/// siblings.
+/// Limits for documents. The time of many functions grows with depth times size, or with the square
+/// of the number of siblings.
 const LIMITS: Limits = Limits {
     depth: 512,
     nodes: 200_000,

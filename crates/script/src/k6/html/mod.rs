@@ -23,11 +23,11 @@ use crate::js::{
 };
 use element::Element;
 
-/// Elements of a document, in document order.
+/// The elements of a document that a script has selected, in document order.
 pub struct Selection {
     pub tree: Rc<Tree>,
     pub nodes: Vec<NodeId>,
-    /// The selection from which this one was made, for `end`.
+    /// Selection from which this one was created, for `end`.
     before: Option<Rc<Selection>>,
 }
 
@@ -36,7 +36,7 @@ type SelectionInstance<'js> = Class<'js, Native<Rc<Selection>>>;
 type Arguments<'a, 'js> = &'a [Js<'js>];
 type Method =
     for<'a, 'js> fn(&'a Ctx<'js>, &'a Rc<Selection>, Arguments<'a, 'js>) -> Result<Js<'js>>;
-/// Returns the nodes to which a step leads from a node.
+/// Returns the nodes that a step from a node leads to.
 type Step = fn(&Tree, NodeId) -> Vec<NodeId>;
 
 native_class!(Rc<Selection>, "Selection", add_methods);
@@ -265,7 +265,7 @@ fn array<'js>(ctx: &Ctx<'js>, values: Vec<Js<'js>>) -> Result<Js<'js>> {
 }
 
 impl Selection {
-    /// Returns a selection that was made from this one.
+    /// Creates a selection from this one.
     fn create<'js>(self: &Rc<Self>, ctx: &Ctx<'js>, nodes: Vec<NodeId>) -> Result<Js<'js>> {
         let selection = Selection {
             tree: Rc::clone(&self.tree),
@@ -275,15 +275,15 @@ impl Selection {
         wrap(ctx, Rc::new(selection))
     }
 
-    /// Returns the nodes to which a step leads from any node, each once.
+    /// Returns the nodes that a step from any node leads to, each once.
     fn each_step(&self, step: Step) -> Vec<NodeId> {
         let nodes = self.nodes.iter().flat_map(|id| step(&self.tree, *id));
         steps::unique(nodes)
     }
 }
 
-/// Keeps the nodes that fit a condition, or those that do not: a selector, a function, a selection
-/// or an element. Without a condition, all nodes stay.
+/// Returns the nodes that match a condition, or those that do not. A condition is a selector, a
+/// function, a selection or an element. Without a condition, returns all nodes.
 fn kept<'js>(
     ctx: &Ctx<'js>,
     of: &Rc<Selection>,
@@ -310,7 +310,7 @@ fn kept<'js>(
     Ok(nodes)
 }
 
-/// Returns the nodes of a selector, a selection or an element in the same document.
+/// Returns the nodes in the same document that a selector, a selection or an element stands for.
 fn nodes_of<'js>(ctx: &Ctx<'js>, of: &Selection, value: &Js<'js>) -> Result<Vec<NodeId>> {
     if let Some(object) = value.as_object() {
         if let Some(other) = SelectionInstance::from_object(object) {
@@ -462,7 +462,8 @@ fn get<'js>(ctx: &Ctx<'js>, of: &Rc<Selection>, values: Arguments<'_, 'js>) -> R
     array(ctx, elements.collect::<Result<_>>()?)
 }
 
-/// Returns the position of the first node among its siblings, or of what is given.
+/// Returns the position of the first node among its siblings, or of the given node in the
+/// selection.
 fn position<'js>(
     ctx: &Ctx<'js>,
     of: &Rc<Selection>,

@@ -1,4 +1,4 @@
-//! Steps from a node of a document to others.
+//! Steps from a node of a document to other nodes.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ pub fn children(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     children.filter(|id| is_element(tree, *id)).collect()
 }
 
-/// Returns the nodes inside, with texts.
+/// Returns the children of a node, including texts.
 pub fn contents(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     tree.children(id).to_vec()
 }
@@ -24,7 +24,7 @@ pub fn parent(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     parent.into_iter().collect()
 }
 
-/// Returns all elements around a node, the nearest first.
+/// Returns all ancestors of a node, starting with the nearest.
 pub fn parents(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     let above = std::iter::successors(tree.parent(id), |id| tree.parent(*id));
     above.filter(|id| is_element(tree, *id)).collect()
@@ -45,7 +45,7 @@ pub fn next(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     next_all(tree, id).into_iter().take(1).collect()
 }
 
-/// Returns the siblings before a node, the nearest first.
+/// Returns the preceding siblings of a node, starting with the nearest.
 pub fn previous_all(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     let all = tree.siblings(id).into_iter();
     let mut before: Vec<NodeId> = all.take_while(|other| *other != id).collect();
@@ -57,21 +57,21 @@ pub fn previous(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     previous_all(tree, id).into_iter().take(1).collect()
 }
 
-/// Returns the elements inside nodes, in document order.
+/// Returns the elements inside several nodes, in document order.
 pub fn inside(tree: &Tree, nodes: &[NodeId]) -> Vec<NodeId> {
     let all = nodes.iter().flat_map(|id| tree.below(*id));
     unique(all.filter(|id| is_element(tree, *id)))
 }
 
-/// Collects nodes without repetitions. Steps from many siblings lead to the same nodes, so that a
-/// list with repetitions could exhaust the memory.
+/// Collects nodes without repetitions. Steps from many siblings lead to the same nodes, so a list
+/// with repetitions could exhaust the memory.
 pub fn unique(nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
     let mut seen = HashSet::new();
     let nodes = nodes.into_iter();
     nodes.filter(|id| seen.insert(*id)).collect()
 }
 
-/// Returns the name of a `data-` attribute in a script: `user-id` is `userId`.
+/// Returns a script's name for a `data-` attribute: `user-id` becomes `userId`.
 pub fn camel_case(name: &str) -> String {
     let mut is_start = false;
     let mut text = String::new();
@@ -88,7 +88,7 @@ pub fn camel_case(name: &str) -> String {
     text
 }
 
-/// Returns the value of a `data-` attribute: JSON if it is, otherwise a text.
+/// Returns the value of a `data-` attribute: parsed if it is JSON, otherwise as text.
 pub fn data_value(text: &str) -> Value {
     let is_json = text.starts_with(['{', '['])
         || matches!(text, "true" | "false" | "null")

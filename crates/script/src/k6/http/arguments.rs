@@ -1,4 +1,4 @@
-//! The arguments of a request: method, URL, body and parameters.
+//! The arguments of a request function: method, URL, body and parameters.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::js::edge::Native;
 
-/// A call of one of the module's functions.
+/// A call of one of the module's request functions.
 pub struct HttpCall<'js> {
     pub method: String,
     pub url: Js<'js>,
@@ -22,11 +22,11 @@ pub struct HttpCall<'js> {
     pub params: Js<'js>,
 }
 
-/// Why the arguments make no request.
+/// Why arguments do not form a valid request.
 pub enum Problem {
-    /// An exception.
+    /// An exception, which is thrown.
     Thrown(Error),
-    /// A request that fails before it is sent, with k6's error code.
+    /// The request fails before it is sent, with k6's error code.
     Refused { code: u32, message: String },
 }
 
@@ -37,7 +37,7 @@ impl From<Error> for Problem {
 }
 
 impl<'js> HttpCall<'js> {
-    /// `(url, [params])`
+    /// Reads the arguments `(url, [params])`.
     pub fn without_body(ctx: &Ctx<'js>, method: &str, values: &[Js<'js>]) -> HttpCall<'js> {
         HttpCall {
             method: method.to_owned(),
@@ -47,7 +47,7 @@ impl<'js> HttpCall<'js> {
         }
     }
 
-    /// `(url, [body], [params])`
+    /// Reads the arguments `(url, [body], [params])`.
     pub fn with_body(ctx: &Ctx<'js>, method: &str, values: &[Js<'js>]) -> HttpCall<'js> {
         HttpCall {
             method: method.to_owned(),
@@ -57,7 +57,7 @@ impl<'js> HttpCall<'js> {
         }
     }
 
-    /// `(method, url, [body], [params])`
+    /// Reads the arguments `(method, url, [body], [params])`.
     pub fn with_method(ctx: &Ctx<'js>, values: &[Js<'js>]) -> Result<HttpCall<'js>> {
         let method: Coerced<String> = argument(ctx, values, 0).get()?;
         Ok(HttpCall {
@@ -107,7 +107,7 @@ pub fn read<'js>(
     })
 }
 
-/// Returns the URL and its name, if it is a result of `http.url`.
+/// Returns the URL, and its name if it is a result of `http.url`.
 fn url_of<'js>(ctx: &Ctx<'js>, value: &Js<'js>) -> Result<(String, Option<String>)> {
     let named = value
         .as_object()
@@ -156,7 +156,7 @@ pub fn plain_url(url: &str) -> String {
     }
 }
 
-/// Returns a URL with stars instead of user name and password, for tags.
+/// Returns a URL with asterisks in place of the user name and password, for tags.
 pub fn masked_url(url: &str, has_userinfo: bool) -> String {
     match url.split_once("://") {
         Some((scheme, rest)) if has_userinfo => format!("{scheme}://****:****@{rest}"),

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::js::edge::Native;
 
-/// A request of a batch: to be sent, or failed already.
+/// A request of a batch: one to send, or one that has already failed.
 enum BatchItem {
     Exchange(Box<HttpExchange>),
     Finished(Box<Finished>),
@@ -110,7 +110,8 @@ fn call_of<'js>(ctx: &Ctx<'js>, key: &str, value: &Js<'js>) -> Result<HttpCall<'
     })
 }
 
-/// Sends requests in their order, at most `batch` concurrently and `batchPerHost` for each host.
+/// Sends requests in order, with at most `batch` concurrent requests, and at most `batchPerHost`
+/// for each host.
 async fn send_all(state: Rc<State>, items: Vec<BatchItem>) -> Vec<Finished> {
     let mut finished: Vec<Option<Finished>> = items.iter().map(|_| None).collect();
     let mut waiting = Vec::new();
@@ -129,7 +130,7 @@ async fn send_all(state: Rc<State>, items: Vec<BatchItem>) -> Vec<Finished> {
     let mut active: Vec<Active> = Vec::new();
     let mut hosts: HashMap<String, usize> = HashMap::new();
     while !waiting.is_empty() || !active.is_empty() {
-        // The first request that may start, from the end of the reversed list.
+        // Find the first request that may start. The list is reversed, so search from its end.
         let next = waiting.iter().rposition(|(_, exchange)| {
             hosts.get(&host_of(exchange)).copied().unwrap_or(0) < most_per_host
         });

@@ -18,7 +18,7 @@ use crate::js::{
     values::{text_of, text_to_js},
 };
 
-/// What `http.file` returns.
+/// The result of `http.file`.
 pub struct FileData {
     data: Vec<u8>,
     is_text: bool,
@@ -75,7 +75,7 @@ pub fn define<'js>(module: &Object<'js>, state: &Rc<State>) -> Result<()> {
     module.set("file", Func::from(file))
 }
 
-/// Returns the bytes of a text or an `ArrayBuffer`, and whether it was a text.
+/// Returns the bytes of a text or an `ArrayBuffer`, and whether the value was a text.
 fn content(value: &Js<'_>) -> Option<(Vec<u8>, bool)> {
     if let Some(text) = value.as_string() {
         return Some((text_of(text).into_bytes(), true));
@@ -84,7 +84,7 @@ fn content(value: &Js<'_>) -> Option<(Vec<u8>, bool)> {
     Some((buffer_bytes(&buffer), false))
 }
 
-/// Reads a body, and adds the `Content-Type` that it implies to the headers.
+/// Reads a body, and adds the implied `Content-Type` to the headers.
 pub fn read<'js>(
     ctx: &Ctx<'js>,
     state: &State,
@@ -126,7 +126,7 @@ pub fn read<'js>(
     Ok(Some(form.into_bytes()))
 }
 
-/// Whether an object is a typed array, which is not accepted.
+/// Returns whether an object is a typed array, which is not accepted.
 fn is_view(object: &Object<'_>) -> bool {
     let length: Option<Js<'_>> = object.get("BYTES_PER_ELEMENT").ok();
     length.is_some_and(|length| length.is_number())
@@ -136,7 +136,7 @@ fn file_of<'js>(value: &Js<'js>) -> Option<FileInstance<'js>> {
     FileInstance::from_object(value.as_object()?)
 }
 
-/// Returns the text of a form's field. An object has none.
+/// Returns the text of a form field. An object has none.
 fn field_text(state: &State, name: &str, value: &Js<'_>) -> Result<String> {
     if value.is_null() || value.is_undefined() {
         return Ok(String::new());
@@ -180,7 +180,7 @@ fn multipart(fields: &[(String, Js<'_>)], headers: &mut Vec<(String, String)>) -
     Ok(body)
 }
 
-/// Escapes a text between the quotation marks of a part's head.
+/// Escapes a text for use in quotation marks in a part's head.
 fn quoted(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")

@@ -15,7 +15,7 @@ use super::super::{
 };
 use crate::js::edge::{Native, native_class};
 
-/// A jar, as scripts see it.
+/// A cookie jar, as scripts see it.
 pub struct CookieJar {
     pub jar: Rc<RefCell<Jar>>,
     state: Rc<State>,
@@ -76,7 +76,7 @@ fn target(ctx: &Ctx<'_>, url: &str) -> Result<Target> {
     codec::url::parse(url).ok_or_else(|| throw(ctx, &format!("invalid URL: {url}")))
 }
 
-/// Returns seconds since 1970.
+/// Returns the current time in seconds since 1970.
 pub fn now_s(state: &State) -> i64 {
     let host = state.host.as_ref();
     host.map_or(0, |host| host.wall_ns() / 1_000_000_000)

@@ -2,7 +2,7 @@
 
 use crate::js::hashes;
 
-/// What a server asks for.
+/// The challenge in a `WWW-Authenticate` header.
 #[derive(Debug, Default, PartialEq)]
 struct Challenge {
     realm: String,
@@ -12,8 +12,8 @@ struct Challenge {
     has_qop: bool,
 }
 
-/// Returns the `Authorization` header that answers a `WWW-Authenticate` header. `None` if that asks
-/// for something else.
+/// Returns the `Authorization` header for a `WWW-Authenticate` header. `None` if the server
+/// requests another kind of authentication.
 pub fn authorization(
     header: &str,
     (name, password): (&str, &str),
@@ -108,7 +108,7 @@ fn parse(header: &str) -> Option<Challenge> {
     (!challenge.nonce.is_empty()).then_some(challenge)
 }
 
-/// Reads a text up to its closing quotation mark. Returns the text and what follows it.
+/// Reads a text up to its closing quotation mark. Returns the text and the rest.
 fn unquoted(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut letters = text.char_indices();
@@ -139,7 +139,7 @@ mod tests {
             ("GET", "/dir/index.html"),
             "0a4f113b",
         );
-        // The example of RFC 2617.
+        // The example in RFC 2617.
         assert!(
             answer
                 .unwrap()
@@ -154,7 +154,7 @@ mod tests {
             ("GET", "/dir/index.html"),
             "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ",
         );
-        // The example of RFC 7616.
+        // The example in RFC 7616.
         assert!(answer.unwrap().contains(
             "response=\"753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1\""
         ));

@@ -10,7 +10,7 @@ use rquickjs::{
 use super::super::{errors::throw, host::StatusRange, state::State};
 use crate::js::edge::{Native, native_class};
 
-/// What `expectedStatuses` returns.
+/// The result of `expectedStatuses`.
 pub struct ExpectedStatuses(pub Rc<[StatusRange]>);
 
 native_class!(ExpectedStatuses, "ExpectedStatuses", |_| Ok(()));
@@ -31,7 +31,7 @@ pub fn define<'js>(module: &Object<'js>, state: &Rc<State>) -> Result<()> {
 
 const UNSUPPORTED: &str = "unsupported argument, expected http.expectedStatuses";
 
-/// Reads a response callback. `None` means that requests are not judged.
+/// Reads a response callback. `None` means that no status counts as unexpected.
 ///
 /// # Errors
 ///

@@ -29,7 +29,7 @@ use super::{
 use arguments::HttpCall;
 use perform::{Finished, HttpExchange};
 
-/// How k6 refuses requests of the init code.
+/// k6's error text for requests in the init code.
 const NO_INIT: &str = "Making http requests in the init context is not supported";
 
 /// Constants with their values.
@@ -156,8 +156,8 @@ fn response_or_error<'js>(
     response::create(ctx, state, finished)
 }
 
-/// Reads the arguments of a request. What is wrong with them makes a failed response, unless the
-/// option `throw` is set.
+/// Reads the arguments of a request. A problem in them gives a failed response, unless the option
+/// `throw` is set.
 fn prepare<'js>(
     ctx: &Ctx<'js>,
     state: &Rc<State>,
@@ -226,7 +226,7 @@ fn settle(
     }
 }
 
-/// Takes an exception as a value.
+/// Consumes an exception and returns it as a value.
 fn caught<'js>(ctx: &Ctx<'js>, error: rquickjs::Error) -> Result<Js<'js>> {
     if matches!(error, rquickjs::Error::Exception) {
         return Ok(ctx.catch());

@@ -28,7 +28,7 @@ fn page<'a>(ctx: &Ctx<'_>, finished: &'a Finished) -> Result<std::borrow::Cow<'a
     Ok(String::from_utf8_lossy(&finished.outcome.body))
 }
 
-/// Returns the document, or the elements of a selector in it.
+/// Returns the document, or the elements in it that a selector finds.
 pub fn html_of<'js>(
     ctx: &Ctx<'js>,
     finished: &Finished,
@@ -45,7 +45,7 @@ pub fn html_of<'js>(
     }
 }
 
-/// Reads an option. Missing ones are `None`.
+/// Reads an option. A missing option is `None`.
 fn option<'js, T: FromJs<'js>>(options: &Option<Object<'js>>, name: &str) -> Result<Option<T>> {
     let Some(options) = options else {
         return Ok(None);

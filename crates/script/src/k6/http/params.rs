@@ -17,10 +17,10 @@ use super::{
 };
 use crate::js::edge::Native;
 
-/// k6's time limit of a request.
+/// k6's default time limit of a request.
 const DEFAULT_TIMEOUT_NS: u64 = 60_000_000_000;
 
-/// How the body of a response is shown to the script.
+/// The form in which the script receives the body of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseType {
     Text,
@@ -28,12 +28,12 @@ pub enum ResponseType {
     None,
 }
 
-/// A cookie of one request.
+/// A cookie for one request.
 #[derive(Debug, Clone)]
 pub struct RequestCookie {
     pub name: String,
     pub value: String,
-    /// Whether it takes the place of the jar's cookie of this name.
+    /// Whether the cookie replaces the jar's cookie with this name.
     pub replaces: bool,
 }
 
@@ -43,11 +43,11 @@ pub struct Params {
     pub cookies: Vec<RequestCookie>,
     pub jar: Rc<RefCell<Jar>>,
     pub tags: Vec<(String, String)>,
-    /// The tag `name`, which replaces the URL.
+    /// Tag `name`, which replaces the URL.
     pub name: Option<String>,
     pub timeout_ns: u64,
     pub redirects: Option<u32>,
-    /// Whether the user name and password of the URL are for digest authentication.
+    /// Whether the user name and password in the URL are for digest authentication.
     pub is_digest: bool,
     pub compression: Vec<Encoding>,
     pub response_type: ResponseType,
@@ -55,7 +55,7 @@ pub struct Params {
     pub throws: bool,
 }
 
-/// A compression of bodies of requests.
+/// A compression for request bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     Gzip,
@@ -113,7 +113,7 @@ pub fn read<'js>(
     let Some(object) = value.as_object() else {
         return Ok(params);
     };
-    // The order of the keys decides between equal headers.
+    // The order of the keys decides between headers with equal names.
     for entry in object.props::<String, Js<'js>>() {
         let (key, value) = entry?;
         if value.is_undefined() || (value.is_null() && key != "responseCallback") {
@@ -176,14 +176,14 @@ fn read_key<'js>(
     Ok(())
 }
 
-/// Returns the jar in an object of the class `CookieJar`. `None` for other values.
+/// Returns the jar of an object of the class `CookieJar`. `None` for other values.
 pub fn jar_of(value: &Js<'_>) -> Option<Rc<RefCell<Jar>>> {
     let jar = Class::<Native<CookieJar>>::from_object(value.as_object()?)?;
     let jar = Rc::clone(&jar.borrow().0.jar);
     Some(jar)
 }
 
-/// Adds the tags of an object. Returns the tag `name`, which is not added.
+/// Adds the tags of an object. The tag `name` is returned instead of added.
 ///
 /// # Errors
 ///
@@ -203,7 +203,7 @@ pub fn read_tags<'js>(
     Ok(own_name)
 }
 
-/// Adds the headers of an object. A later header replaces an earlier one of the same name.
+/// Adds the headers of an object. A later header replaces an earlier one with the same name.
 pub fn read_headers<'js>(value: &Js<'js>, headers: &mut Vec<(String, String)>) -> Result<()> {
     let Some(object) = value.as_object() else {
         return Ok(());
@@ -211,7 +211,7 @@ pub fn read_headers<'js>(value: &Js<'js>, headers: &mut Vec<(String, String)>) -
     for entry in object.props::<String, Js<'js>>() {
         let (name, value) = entry?;
         let value = value.get::<Coerced<String>>()?.0;
-        // Line breaks would begin another header.
+        // A line break would start another header.
         let value = value.replace(['\r', '\n'], " ");
         let name = canonical(&name);
         headers.retain(|(known, _)| *known != name);
@@ -251,7 +251,8 @@ fn read_timeout(value: &Js<'_>) -> std::result::Result<u64, Problem> {
     })
 }
 
-/// Parses a duration: a number of milliseconds, or Go's form such as `1m30s`, also with days.
+/// Parses a duration: a number of milliseconds, or Go's form such as `1m30s`, which may also
+/// contain days.
 pub fn duration_ns(text: &str) -> Option<u64> {
     let text = text.trim();
     if let Ok(ms) = text.parse::<f64>() {
@@ -303,7 +304,7 @@ fn read_compression(value: &Js<'_>) -> std::result::Result<Vec<Encoding>, Proble
     names.map(encoding).collect()
 }
 
-/// Returns the canonical form of a header's name: `X-My-Id`.
+/// Returns the canonical form of a header name: `X-My-Id`.
 pub fn canonical(name: &str) -> String {
     let mut is_start = true;
     let canonical = |c: char| {
@@ -318,7 +319,8 @@ pub fn canonical(name: &str) -> String {
     if is_token {
         name.chars().map(canonical).collect()
     } else {
-        // As in Go, a name with other characters stays; line breaks would begin another header.
+        // As in Go, a name with other characters is not changed, but line breaks would start
+        // another header.
         name.replace(['\r', '\n'], "")
     }
 }
@@ -330,7 +332,7 @@ pub fn set_header_if_absent(headers: &mut Vec<(String, String)>, name: &str, val
     }
 }
 
-/// Returns Go's name of a value's type, for messages.
+/// Returns Go's name for a value's type, for messages.
 pub fn type_name(value: &Js<'_>) -> &'static str {
     if value.is_string() {
         "string"

@@ -18,12 +18,12 @@ use super::{
     params::{Params, RequestCookie, ResponseType, set_header_if_absent},
 };
 
-/// Maximum length of a decoded body.
+/// Maximum length of a decoded body, in bytes.
 const MOST_BODY: usize = 1 << 30;
-/// k6's number of redirects that are followed.
+/// k6's default maximum number of redirects.
 const DEFAULT_REDIRECTS: u32 = 10;
 
-/// A request as the script described it.
+/// A request as described by the script.
 #[derive(Debug, Clone, Default)]
 pub struct RequestInfo {
     pub method: String,
@@ -31,20 +31,20 @@ pub struct RequestInfo {
     pub body: Option<Vec<u8>>,
 }
 
-/// A request that can be performed.
+/// A request that is ready to be performed.
 pub struct HttpExchange {
     pub request: RequestInfo,
-    /// Name for tags. `None` means the URL.
+    /// Name for tags. `None` means that the URL is the name.
     pub name: Option<String>,
-    /// User name and password in the URL.
+    /// User name and password from the URL.
     pub userinfo: Option<(String, String)>,
     pub throws: bool,
     pub params: Params,
-    /// Tags of the moment of the call.
+    /// Tags at the time of the call.
     pub tags: Tags,
 }
 
-/// A request as it was sent last.
+/// The last request that was actually sent.
 #[derive(Debug, Clone, Default)]
 pub struct SentRequest {
     pub method: String,
@@ -54,10 +54,10 @@ pub struct SentRequest {
     pub cookies: Vec<RequestCookie>,
 }
 
-/// A response with its request.
+/// A response and its request.
 pub struct Finished {
     pub request: SentRequest,
-    /// The outcome of the last hop. Its body is decoded.
+    /// Outcome of the last hop, with a decoded body.
     pub outcome: HttpOutcome,
     pub error_code: u32,
     pub response_type: ResponseType,
@@ -85,7 +85,7 @@ fn failed(code: u32, text: String) -> HttpOutcome {
     }
 }
 
-/// Returns Go's spelling of a method in errors: `Get`.
+/// Returns Go's spelling of a method in errors, such as `Get`.
 pub fn go_method(method: &str) -> String {
     let mut letters = method.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
@@ -116,20 +116,20 @@ pub async fn perform(state: Rc<State>, exchange: HttpExchange) -> Finished {
     }
 }
 
-/// A request on its way through redirects.
+/// A request that follows redirects.
 struct Hops<'a> {
     state: &'a State,
     host: Rc<dyn Host>,
     exchange: HttpExchange,
     request: SentRequest,
-    /// Headers of the script that are sent with each hop.
+    /// Headers of the script that each hop sends.
     headers: Vec<(String, String)>,
     authorization: Option<String>,
     followed: u32,
     began_ns: u64,
 }
 
-/// Where a response redirects to.
+/// The target of a redirect.
 struct Redirect {
     status: u16,
     location: String,
@@ -242,7 +242,8 @@ impl<'a> Hops<'a> {
         headers
     }
 
-    /// Returns the `Cookie` header from the script's own header, the jar and the parameters.
+    /// Returns the `Cookie` header, combined from the script's own header, the jar and the
+    /// parameters.
     fn cookies(&self, target: &Target) -> Option<String> {
         let own = &self.request.cookies;
         let jar = self.exchange.params.jar.borrow();
@@ -317,12 +318,13 @@ impl<'a> Hops<'a> {
         state.report(&tags, &values);
     }
 
-    /// Whether this response only asks for digest authentication.
+    /// Returns whether this response only requests digest authentication.
     fn is_challenge(&self, outcome: &HttpOutcome) -> bool {
         self.exchange.params.is_digest && self.authorization.is_none() && outcome.status == 401
     }
 
-    /// Answers a request for digest authentication. Returns whether the request is sent again.
+    /// Responds to a request for digest authentication. Returns whether the request must be sent
+    /// again.
     fn answer_challenge(&mut self, outcome: &HttpOutcome) -> bool {
         if !self.is_challenge(outcome) {
             return false;
@@ -344,7 +346,7 @@ impl<'a> Hops<'a> {
         self.authorization.is_some()
     }
 
-    /// Returns where a response redirects to, if it is followed.
+    /// Returns the target of the redirect, if the response is a redirect that is followed.
     fn redirect(&self, outcome: &HttpOutcome) -> Option<Redirect> {
         let is_redirect = matches!(outcome.status, 301 | 302 | 303 | 307 | 308);
         if !is_redirect || outcome.error.is_some() {
@@ -449,14 +451,14 @@ fn error_code(outcome: &HttpOutcome) -> u32 {
     }
 }
 
-/// Returns the first header of a name, in lower case.
+/// Returns the first header with this name, in lower case.
 pub fn header<'a>(outcome: &'a HttpOutcome, name: &str) -> Option<&'a str> {
     let mut headers = outcome.headers.iter();
     let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value)
 }
 
-/// Keeps the cookies of a response in a jar.
+/// Stores the cookies of a response in a jar.
 pub fn keep_cookies(jar: &Rc<RefCell<Jar>>, target: &Target, outcome: &HttpOutcome, now_s: i64) {
     let is_cookie = |name: &str| name.eq_ignore_ascii_case("set-cookie");
     let cookies = outcome.headers.iter().filter(|(name, _)| is_cookie(name));
@@ -478,7 +480,7 @@ fn decode(outcome: &mut HttpOutcome) {
     let body = Cow::Borrowed(outcome.body.as_slice());
     match content::decoded_from(&encodings, body, MOST_BODY) {
         Ok(Cow::Owned(body)) => outcome.body = body,
-        // A body without a known encoding stays as it is, as in k6.
+        // As in k6, a body with an unknown encoding is left unchanged.
         Ok(Cow::Borrowed(_)) | Err(content::Unreadable::Unknown(_)) => {}
         Err(_) => {
             outcome.error = Some(HttpError {

@@ -1,4 +1,4 @@
-//! The response of a request, whose fields become JavaScript values when they are read.
+//! The response to a request. Its fields become JavaScript values when they are read.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ use crate::js::{
     values::{text_to_js, to_js},
 };
 
-/// A response.
+/// The response to a request, as scripts see it.
 pub struct Response {
     finished: Rc<Finished>,
     state: Rc<State>,
@@ -27,12 +27,12 @@ pub struct Response {
 
 type ResponseInstance<'js> = Class<'js, Native<Response>>;
 
-/// Name of the property that keeps the parsed body.
+/// Name of the property that stores the parsed body.
 const PARSED: &str = "loadline:json";
 
 type ReadField = for<'a, 'js> fn(&'a Ctx<'js>, &'a Finished) -> Result<Js<'js>>;
 
-/// The fields in the order in which they are listed.
+/// Fields in the order in which they are listed.
 const FIELDS: [(&str, ReadField); 16] = [
     ("remote_ip", |ctx, of| {
         text_to_js(ctx, &of.outcome.remote_ip)
@@ -101,7 +101,7 @@ fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the value of a field in the object itself, where the script may change it.
+/// Stores the value of a field in the object itself, where the script may change it.
 fn keep<'js>(this: &ResponseInstance<'js>, name: &str, value: Js<'js>) -> Result<()> {
     let property = Property::from(value).writable().enumerable();
     this.prop(name, property.configurable())

@@ -1,6 +1,6 @@
 //! Names of HTTP statuses.
 
-/// Returns the name of a status as Go writes it. Empty if it has none.
+/// Returns Go's name for a status. Empty if there is none.
 pub fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

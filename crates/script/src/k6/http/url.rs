@@ -1,4 +1,4 @@
-//! `http.url`: URLs whose variable parts are not in the name of the request.
+//! `http.url`: URLs whose variable parts are not part of the request's name.
 
 use rquickjs::{
     Array, Class, Coerced, Ctx, Object, Result,
@@ -8,7 +8,7 @@ use rquickjs::{
 
 use crate::js::edge::{Native, native_class};
 
-/// A URL with the name of its requests.
+/// A URL and the name of its requests.
 pub struct NamedUrl {
     pub url: String,
     pub name: String,

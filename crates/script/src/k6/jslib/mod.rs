@@ -1,4 +1,4 @@
-//! Libraries of jslib.k6.io that are part of Loadline, so that they need no network.
+//! Libraries of jslib.k6.io that are bundled with Loadline, so that they need no network.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::js::native::{change_url, parse_url};
 /// Name of the module with native functions. Only libraries can import it.
 pub const NATIVE: &str = "loadline:native";
 
-/// Names and sources. Every published version has the newest behaviour.
+/// Names and sources of the libraries. Every published version has the newest behaviour.
 const LIBRARIES: [(&str, &str); 6] = [
     ("formdata", include_str!("formdata.js")),
     ("httpx", include_str!("httpx.js")),

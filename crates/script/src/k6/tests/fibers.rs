@@ -103,7 +103,7 @@ fn interrupted_iterations_run_no_catch_and_no_finally() {
             vu.interrupt();
             assert_eq!(task.await.unwrap(), Ended::Interrupted);
             fixture.host.is_stuck.set(false);
-            // It can be used again.
+            // The virtual user can be used again.
             assert_eq!(vu.run(iteration(1)).await, Ended::Completed);
             fixture.host.is_stuck.set(true);
         }
@@ -354,7 +354,7 @@ fn ended_vus_release_their_runtime() {
             let vu = fixture.vu(number).await;
             let own = vu.clone();
             let mut run = Box::pin(async move { own.run(iteration(0)).await });
-            // Some of them are dropped while they wait.
+            // Some virtual users are dropped while they wait.
             for _ in 0..number {
                 let ready = poll_fn(|cx| Poll::Ready(run.as_mut().poll(cx).is_ready())).await;
                 assert!(!ready);

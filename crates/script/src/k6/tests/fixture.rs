@@ -1,4 +1,5 @@
-//! A host that answers from the test, and virtual users of a script in a folder of the test.
+//! A host with responses defined by the test, and virtual users of a script in a folder of the
+//! test.
 
 use std::{
     cell::{Cell, RefCell},
@@ -42,12 +43,12 @@ pub struct FakeHost {
     pub now_ns: Cell<u64>,
     pub aborted: RefCell<Option<String>>,
     pub failed: RefCell<Option<String>>,
-    /// Waits that never end, for tests of interrupts.
+    /// Makes waits never end, for tests of interrupts.
     pub is_stuck: Cell<bool>,
     pub in_flight: Rc<Cell<usize>>,
     pub most_in_flight: Cell<usize>,
     pub socket_requests: RefCell<Vec<SocketRequest>>,
-    /// Everything that scripts did on WebSocket connections.
+    /// Log of all script actions on WebSocket connections.
     pub socket_log: Rc<RefCell<Vec<String>>>,
     tag_cache: Rc<TagCache>,
 }
@@ -64,7 +65,7 @@ impl SampleSink for Sink {
     }
 }
 
-/// Counts futures of the host that exist.
+/// Counts the existing futures of the host.
 struct InFlight(Rc<Cell<usize>>);
 
 impl InFlight {
@@ -194,7 +195,7 @@ impl Host for FakeHost {
     }
 }
 
-/// Opens a connection that echoes. Paths that begin with `/refuse` and `/down` fail.
+/// Opens a connection that echoes messages. Paths that begin with `/refuse` and `/down` fail.
 fn answer_upgrade(request: &SocketRequest, log: &Rc<RefCell<Vec<String>>>) -> OpenedSocket {
     let failed = |status: u16, text: &str| OpenedSocket {
         response: HttpOutcome {
@@ -236,7 +237,7 @@ fn answer_upgrade(request: &SocketRequest, log: &Rc<RefCell<Vec<String>>>) -> Op
 }
 
 /// A connection whose server echoes messages. The texts `close`, `lose` and `ping` make the server
-/// do that, and `full` is not sent.
+/// do so, and `full` is not sent.
 struct EchoSocket {
     log: Rc<RefCell<Vec<String>>>,
     events: Rc<RefCell<VecDeque<SocketEvent>>>,
@@ -373,7 +374,7 @@ impl Fixture {
         Fixture::with_files(&[("script.js", source)], Settings::default())
     }
 
-    /// The first file is the script.
+    /// Creates a fixture from files. The first file is the script.
     pub fn with_files(files: &[(&str, &str)], settings: Settings) -> Fixture {
         let folder = Folder::new(files);
         let script = Script::load(&folder.0.join(files[0].0), settings);
@@ -385,7 +386,7 @@ impl Fixture {
         }
     }
 
-    /// A worker of its own with a script that has been loaded.
+    /// Creates a separate worker with a loaded script.
     pub fn from_script(script: Arc<Script>) -> Fixture {
         Fixture {
             host: Rc::default(),
@@ -419,7 +420,7 @@ impl Fixture {
         self.host.logs.take()
     }
 
-    /// Returns `name=value` of samples of a metric, with the tags of these names.
+    /// Returns `name=value` for the samples of a metric, with the tags of these names.
     pub fn samples(&self, metric: &str, tags: &[&str]) -> Vec<String> {
         let registry: Registry = self.script.metrics();
         let id = registry.find(metric).unwrap();
@@ -442,7 +443,7 @@ impl Fixture {
     }
 }
 
-/// Runs a script whose console output is what is tested.
+/// Runs a script and returns its console output.
 pub fn output_of(source: &str) -> Vec<String> {
     let fixture = Fixture::new(source);
     fixture.complete();

@@ -1,4 +1,4 @@
-//! Tests of scripts with a host whose answers are written in the test.
+//! Tests of scripts with a host whose responses the test defines.
 
 mod fibers;
 mod fixture;

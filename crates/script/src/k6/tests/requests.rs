@@ -1,4 +1,4 @@
-//! `k6/http`: what is sent, what scripts see of responses, and the samples.
+//! `k6/http`: the requests that are sent, the responses that scripts see, and the samples.
 
 use std::{cell::Cell, rc::Rc};
 

@@ -2,7 +2,7 @@
 
 use super::fixture::output_of;
 
-/// Returns the output of a script that uses `k6/ws`, with the body of its default function.
+/// Returns the output of a script that uses `k6/ws`. `body` is the body of its default function.
 fn output_of_body(body: &str) -> Vec<String> {
     output_of(&format!(
         "import ws from 'k6/ws';\nimport {{ sleep }} from 'k6';\n\

@@ -10,12 +10,12 @@ fn failure_of(source: &str) -> String {
     }
 }
 
-/// A script that uses `k6/ws`, with the body of its default function.
+/// Returns a script that uses `k6/ws`, with this body of its default function.
 fn blocking(body: &str) -> String {
     format!("import ws from 'k6/ws';\nexport default function () {{ {body} }}")
 }
 
-/// A script that uses `k6/websockets`, with the body of its default function.
+/// Returns a script that uses `k6/websockets`, with this body of its default function.
 fn event_loop(body: &str) -> String {
     format!(
         "import {{ WebSocket, Blob }} from 'k6/websockets';\n\

@@ -18,7 +18,7 @@ use super::super::{
 };
 use crate::js::values::text_of;
 
-/// Headers that belong to the upgrade, in their canonical form.
+/// Headers that belong to the upgrade, in canonical form.
 const RESERVED: [&str; 5] = [
     "Connection",
     "Sec-Websocket-Extensions",
@@ -27,9 +27,9 @@ const RESERVED: [&str; 5] = [
     "Upgrade",
 ];
 
-/// A request for a connection, as the script describes it.
+/// A request for a WebSocket connection, as described by the script.
 pub struct SocketCall {
-    /// The URL without user name, password and fragment.
+    /// URL without user name, password and fragment.
     pub url: String,
     /// Value of the tags `name` and `url`.
     pub name: String,
@@ -38,9 +38,9 @@ pub struct SocketCall {
     pub subprotocols: Vec<String>,
     pub compresses: bool,
     pub jar: Rc<RefCell<Jar>>,
-    /// Tags of the script.
+    /// Tags that the script sets.
     pub tags: Vec<(String, String)>,
-    /// Tags of the moment of the call.
+    /// Tags at the time of the call.
     pub base_tags: Tags,
 }
 

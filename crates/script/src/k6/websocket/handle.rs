@@ -1,4 +1,4 @@
-//! A WebSocket connection as the JavaScript of the modules uses it.
+//! A WebSocket connection, as the JavaScript of the modules uses it.
 
 use std::{future::poll_fn, rc::Rc, task::Poll};
 
@@ -21,10 +21,10 @@ use crate::js::{
     values::{text_of, text_to_js},
 };
 
-/// What is sent to a connection that this side has closed.
+/// Error text for sending on a connection that the client has closed.
 const CLOSE_SENT: &str = "websocket: close sent";
 
-/// A session with the virtual user's state.
+/// A session, together with the virtual user's state.
 pub struct SocketHandle {
     session: Rc<SocketSession>,
     state: Rc<State>,
@@ -63,7 +63,7 @@ fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
     let ping = |this: This<HandleInstance<'js>>| parts(&this.0).0.ping().err();
     prototype.set("ping", Func::from(ping))?;
     let close = |this: This<HandleInstance<'js>>, code: f64, reason: String| {
-        // A code outside the range of 16 bits becomes its nearest end, which is not a valid code.
+        // A code outside of the range of 16 bits is clamped, which gives an invalid code.
         parts(&this.0).0.close(code as u16, &reason);
     };
     prototype.set("close", Func::from(close))?;
@@ -76,7 +76,7 @@ fn add_methods<'js>(prototype: &Object<'js>) -> Result<()> {
     prototype.set("unwritten", Func::from(unwritten))
 }
 
-/// Sends a text or binary message. Returns why it was not sent.
+/// Sends a text or binary message. Returns the reason if it was not sent.
 fn send<'js>(
     ctx: Ctx<'js>,
     this: This<HandleInstance<'js>>,
@@ -93,7 +93,7 @@ fn send<'js>(
     Ok(sent.err())
 }
 
-/// Waits until everything is sent.
+/// Waits until all bytes are sent.
 fn flush<'js>(ctx: Ctx<'js>, this: This<HandleInstance<'js>>) -> Result<()> {
     let (session, state) = parts(&this.0);
     match session.socket().filter(|socket| socket.unwritten() > 0) {
@@ -102,8 +102,8 @@ fn flush<'js>(ctx: Ctx<'js>, this: This<HandleInstance<'js>>) -> Result<()> {
     }
 }
 
-/// Waits for an event, or for milliseconds. Returns `null` when the time is over, and after the
-/// end. A wait of 0 ms lets other tasks run once.
+/// Waits for an event, or for some milliseconds. Returns `null` when the time is over, and after
+/// the end. A wait of 0 ms lets other tasks run once.
 fn next<'js>(
     ctx: Ctx<'js>,
     this: This<HandleInstance<'js>>,

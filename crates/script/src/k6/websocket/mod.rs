@@ -23,7 +23,7 @@ use handle::SocketHandle;
 use open::OpenedSession;
 pub use session::SocketSession;
 
-/// How connections are refused in the init code.
+/// k6's error text for connections in the init code.
 const NO_INIT: &str = "using websockets in the init context is not supported";
 
 /// Creates the module `k6/ws`.
@@ -44,9 +44,9 @@ pub fn event_loop<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>>
     Ok(module)
 }
 
-/// Creates the module under its earlier name.
+/// Creates the module under its former name.
 pub fn experimental<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
-    // One warning for all virtual users.
+    // Print one warning for all virtual users.
     if state.id.instance == 1 && state.stage.get() == Stage::Init {
         let message = "k6/experimental/websockets is now k6/websockets: change the import";
         state.log(Level::Warning, message, &[]);
@@ -127,7 +127,7 @@ fn native<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     Ok(native)
 }
 
-/// Returns the response of the server with the connection, if there is one.
+/// Returns the response of the server, with the connection if there is one.
 fn result<'js>(ctx: &Ctx<'js>, state: &Rc<State>, opened: &OpenedSession) -> Result<Object<'js>> {
     let (outcome, error) = (&opened.response, opened.response.error.as_ref());
     let response = Object::new(ctx.clone())?;

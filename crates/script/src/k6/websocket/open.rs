@@ -18,15 +18,15 @@ use super::{
     session::SocketSession,
 };
 
-/// k6's time limit of a handshake.
+/// k6's default time limit of a handshake.
 const HANDSHAKE_NS: u64 = 60_000_000_000;
 
-/// The result of a request for a connection.
+/// The result of a request for a WebSocket connection.
 pub struct OpenedSession {
-    /// The URL as the script sees it.
+    /// URL as the script sees it.
     pub url: String,
     pub response: HttpOutcome,
-    /// `None` if there is no connection.
+    /// Session. `None` if there is no connection.
     pub session: Option<Rc<SocketSession>>,
 }
 
@@ -37,7 +37,7 @@ impl OpenedSession {
     }
 }
 
-/// Asks for a connection.
+/// Requests a WebSocket connection.
 pub async fn open(state: Rc<State>, host: Rc<dyn Host>, call: SocketCall) -> OpenedSession {
     let began_ns = host.now_ns();
     let request = SocketRequest {

@@ -13,19 +13,20 @@ use ::k6::{
 
 use super::super::host::{Host, HostSocket, SocketEvent};
 
-/// Maximum number of pings whose pongs are awaited.
+/// Maximum number of pings that wait for their pongs.
 const MOST_PINGS: usize = 1024;
-/// Close code of a connection that its script leaves open.
+/// Close code for a connection that the script leaves open.
 const GOING_AWAY: u16 = 1001;
 
-/// A session. It ends when the connection is closed, when its call returns, or with its iteration.
+/// A session on a WebSocket connection. It ends when the connection is closed, when its call
+/// returns, or with its iteration.
 pub struct SocketSession {
     host: Rc<dyn Host>,
-    /// `None` after the end.
+    /// Connection. `None` after the end.
     socket: RefCell<Option<Rc<dyn HostSocket>>>,
     tags: Tags,
     began_ns: u64,
-    /// Whether this side began to close the connection. What arrives then is dropped.
+    /// Whether the client started to close the connection. Later events are dropped.
     is_closing: Cell<bool>,
     /// Numbers and times of pings without a pong.
     pings: RefCell<VecDeque<(u64, u64)>>,
@@ -33,8 +34,8 @@ pub struct SocketSession {
 }
 
 impl SocketSession {
-    /// Creates a session that began before the connection was opened. It reports each message when
-    /// it was written.
+    /// Creates a session whose start precedes the opening of the connection. It reports each
+    /// message when the message has been written.
     pub fn new(
         host: Rc<dyn Host>,
         socket: Rc<dyn HostSocket>,
@@ -71,7 +72,7 @@ impl SocketSession {
         report(&*self.host, &self.tags, metric, value);
     }
 
-    /// Sends a ping with a number as its payload.
+    /// Sends a ping whose payload is its number.
     pub fn ping(&self) -> Result<(), String> {
         let Some(socket) = self.socket() else {
             return Ok(());
@@ -87,7 +88,7 @@ impl SocketSession {
         Ok(())
     }
 
-    /// Reports what an event means for the samples.
+    /// Reports the samples of an event.
     pub fn received(&self, event: &SocketEvent) {
         match event {
             SocketEvent::Text(_) | SocketEvent::Binary(_) => {
@@ -112,14 +113,14 @@ impl SocketSession {
             return;
         };
         let (_, sent_ns) = pings[place];
-        // A pong may answer several pings.
+        // One pong may answer several pings.
         pings.drain(..=place);
         drop(pings);
         let took_ns = self.host.now_ns().saturating_sub(sent_ns);
         self.report(metric::WS_PING, took_ns as f64 / 1e6);
     }
 
-    /// Begins to close the connection.
+    /// Starts to close the connection.
     pub fn close(&self, code: u16, reason: &str) {
         self.is_closing.set(true);
         if let Some(socket) = self.socket() {
@@ -138,7 +139,7 @@ impl SocketSession {
     }
 }
 
-/// Reports a sample, also of an iteration that is being interrupted.
+/// Reports a sample, even for an iteration that is being interrupted.
 fn report(host: &dyn Host, tags: &Tags, metric: MetricId, value: f64) {
     host.samples().add(host.wall_ns(), tags, &[(metric, value)]);
 }
