@@ -517,7 +517,6 @@ def test_criteria_of_the_environment_decide_the_exit_code(loadline, server):
         (("--new-machine-readable-summary", "--summary-export", "s.json"), "--new-machine-readable-summary"),
         (("--type", "archive"), "--type"),
         (("--features", "freeze-env"), "feature `freeze-env`"),
-        (("--blacklist-ip", "10.0.0.0/8"), "option `blacklistIPs`"),
         (("--linger",), "--linger"),
     ],
 )

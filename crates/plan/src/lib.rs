@@ -372,6 +372,28 @@ pub struct Tls {
     pub server_name: Option<String>,
     /// Whether to omit ALPN. Otherwise HTTP/1.1 is offered.
     pub no_alpn: bool,
+    /// Versions that are offered.
+    #[serde(skip_serializing_if = "TlsVersions::is_all")]
+    pub versions: TlsVersions,
+}
+
+/// Versions of TLS that are offered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TlsVersions {
+    /// TLS 1.2 and 1.3.
+    #[default]
+    All,
+    /// TLS 1.2.
+    Only12,
+    /// TLS 1.3.
+    Only13,
+}
+
+impl TlsVersions {
+    fn is_all(&self) -> bool {
+        *self == TlsVersions::All
+    }
 }
 
 /// Rules by which a cookie jar accepts and sends cookies.

@@ -1,6 +1,6 @@
 //! `loadline k6 …`: reads the command line and the script, and starts the run.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use engine::{EngineOptions, run::DueArrivals};
 use k6::{
@@ -197,12 +197,16 @@ fn prepare(
         return Err(Refused { code, lines });
     }
     let outputs = outputs(&settings, options, sink).map_err(|error| invalid(&error))?;
+    let console = options.console_output.as_ref();
+    let console = console.map(|path| logger.to_file("--console-output", path));
+    let console = console.transpose().map_err(|error| invalid(&error))?;
     let parts = Parts {
         script: test.script,
         consolidated,
         settings,
         plan,
         logger: logger.clone(),
+        console,
         outputs,
     };
     let shared = Shared::new(parts).map_err(|error| invalid(&error))?;
@@ -244,6 +248,7 @@ fn ready(
     let workers = workers(&shared.plan).map_err(usage)?;
     let options = EngineOptions {
         workers: Some(workers),
+        sources: sources(&shared.options).map_err(|line| Refused::new(INVALID_CONFIG, line))?,
         seed,
         driver: Some(lifecycle::driver(shared)),
         due: shared.has_arrivals().then(|| due(shared, workers)),
@@ -270,6 +275,24 @@ fn secrets(own: &[(String, String)], system: &[(String, String)]) -> Vec<String>
     let system = system.iter().filter(|(_, value)| !is_word(value));
     let all = own.iter().chain(system).filter(is_secret);
     all.map(|(_, value)| value.clone()).collect()
+}
+
+/// Maximum number of addresses of `--local-ips`.
+const MOST_SOURCES: u128 = 65_536;
+
+/// Returns the addresses that connections come from, in turn. Empty means that the system chooses.
+fn sources(options: &Options) -> Result<Vec<IpAddr>, String> {
+    let ranges = options.local_ips.iter().flat_map(|ranges| &ranges.0);
+    let mut sources = Vec::new();
+    for range in ranges {
+        if range.count().saturating_add(sources.len() as u128) > MOST_SOURCES {
+            return Err(format!(
+                "--local-ips: more than {MOST_SOURCES} addresses: use smaller ranges"
+            ));
+        }
+        sources.extend((0..range.count()).map_while(|index| range.nth(index)));
+    }
+    Ok(sources)
 }
 
 /// Maximum of `LOADLINE_WORKERS`.

@@ -14,10 +14,10 @@ use k6::{
     summary::legacy,
     tags::{TagCache, Tags},
 };
-use measure::sample::Intended;
+use measure::{Fault, sample::Intended};
 use script::k6::{
-    Host, HostFuture, HttpOutcome, HttpRequest, InstanceInfo, OpenedSocket, ScenarioInfo,
-    SocketRequest, VuConnections,
+    Host, HostFuture, HttpError, HttpOutcome, HttpRequest, InstanceInfo, OpenedSocket,
+    ScenarioInfo, SocketRequest, VuConnections,
 };
 use worker::{
     OutputLine, Worker,
@@ -26,7 +26,7 @@ use worker::{
     stop::Cause,
 };
 
-use crate::{samples::SampleReceiver, shared::Shared};
+use crate::{addresses::Addresses, faults, samples::SampleReceiver, shared::Shared};
 
 /// The host of a worker.
 pub struct RunHost {
@@ -34,6 +34,7 @@ pub struct RunHost {
     pub client: Client,
     pub shared: Arc<Shared>,
     pub samples: SampleReceiver,
+    addresses: Option<Rc<Addresses>>,
     tag_cache: Rc<TagCache>,
     /// Connections of each virtual user, with the iteration that they belong to.
     pools: RefCell<HashMap<u64, (u64, Rc<ConnectionPool>)>>,
@@ -51,12 +52,18 @@ struct FirstRequest {
 }
 
 impl RunHost {
-    pub fn new(worker: &Rc<Worker>, client: Client, shared: &Arc<Shared>) -> RunHost {
+    pub fn new(
+        worker: &Rc<Worker>,
+        client: Client,
+        shared: &Arc<Shared>,
+        addresses: Option<Rc<Addresses>>,
+    ) -> RunHost {
         RunHost {
             worker: Rc::clone(worker),
             client,
             shared: Arc::clone(shared),
             samples: SampleReceiver::new(worker, shared),
+            addresses,
             tag_cache: Rc::default(),
             pools: RefCell::default(),
             first: RefCell::default(),
@@ -235,8 +242,25 @@ impl RunHost {
     }
 
     pub fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
-        if let Some(line) = self.shared.logger.line(level, message, fields) {
+        let is_console = fields.contains(&("source", "console"));
+        if let Some(console) = self.shared.console.as_ref().filter(|_| is_console) {
+            if let Some(line) = console.line(level, message, fields) {
+                self.worker.emit(OutputLine::Text(line));
+            }
+        } else if let Some(line) = self.shared.logger.line(level, message, fields) {
             self.worker.emit(OutputLine::ErrorText(line));
+        }
+    }
+
+    /// Returns the error of a request to a host that had no complete response.
+    pub fn error(&self, host: &str, fault: Fault) -> HttpError {
+        let denied = self
+            .addresses
+            .as_ref()
+            .filter(|_| fault == Fault::HostNotAllowed);
+        match denied.and_then(|addresses| addresses.denial(host)) {
+            Some(text) => HttpError { code: 1110, text },
+            None => faults::error(fault),
         }
     }
 }

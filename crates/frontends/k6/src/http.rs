@@ -12,7 +12,7 @@ use worker::{
     deadlines::Limit,
 };
 
-use crate::{faults, host::RunHost};
+use crate::{host::RunHost, http_debug};
 
 pub async fn send(host: &RunHost, connections: VuConnections, request: HttpRequest) -> HttpOutcome {
     let built = match encode(host, &request) {
@@ -20,6 +20,7 @@ pub async fn send(host: &RunHost, connections: VuConnections, request: HttpReque
         Err(error) => return failed(error.code, &error.text),
     };
     host.wait_for_rate().await;
+    http_debug::request(host, &built);
     let call = measured_call(host, connections, &request, &built);
     let pool = host.pool(connections);
     let limit = Limit::default().into();
@@ -31,7 +32,10 @@ pub async fn send(host: &RunHost, connections: VuConnections, request: HttpReque
     drop(place);
     judge(&mut measured, &sent.exchange, request.expected.as_deref());
     sent.settle(&measured.sample);
-    outcome(&measured, &mut sent.exchange)
+    if measured.fault.is_none() {
+        http_debug::response(host, &sent.exchange);
+    }
+    outcome(host, &built, &measured, &mut sent.exchange)
 }
 
 /// Encodes a request. Fails if it cannot be sent, or if its host is blocked.
@@ -210,7 +214,12 @@ fn record(host: &RunHost, sample: &Sample) {
 }
 
 /// Describes the result of a request.
-pub fn outcome(measured: &Measured, exchange: &mut Exchange) -> HttpOutcome {
+pub fn outcome(
+    host: &RunHost,
+    built: &Built,
+    measured: &Measured,
+    exchange: &mut Exchange,
+) -> HttpOutcome {
     let (fault, sample) = (measured.fault, &measured.sample);
     let moments = &exchange.moments;
     let written = moments.first_write.unwrap_or(sample.done_ns);
@@ -243,7 +252,7 @@ pub fn outcome(measured: &Measured, exchange: &mut Exchange) -> HttpOutcome {
     };
     if let Some(fault) = fault {
         return HttpOutcome {
-            error: Some(faults::error(fault)),
+            error: Some(host.error(&built.target.origin.host, fault)),
             ..known
         };
     }

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod command;
 mod download;
 mod exchange;
@@ -13,6 +14,7 @@ mod faults;
 mod files;
 mod host;
 mod http;
+mod http_debug;
 mod lifecycle;
 mod logger;
 mod observer;

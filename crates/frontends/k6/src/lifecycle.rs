@@ -29,6 +29,7 @@ use worker::{
 };
 
 use crate::{
+    addresses::Addresses,
     executors::ScenarioRun,
     host::{RunHost, SharedHost},
     result,
@@ -64,14 +65,11 @@ impl Driver for K6Driver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
             let mut client = Client::new(&worker, self.client);
-            if self.shared.options.hosts.is_some() {
-                let shared = Arc::clone(&self.shared);
-                client.set_host_overrides(Box::new(move |host, port| {
-                    let found = shared.options.hosts.as_ref()?.find(host, port)?;
-                    Some((found.address, found.port.unwrap_or(port)).into())
-                }));
+            let addresses = Addresses::new(&self.shared, worker.seed ^ worker.index as u64);
+            if let Some(addresses) = &addresses {
+                client.set_address_rules(Rc::<Addresses>::clone(addresses));
             }
-            let host = Rc::new(RunHost::new(&worker, client, &self.shared));
+            let host = Rc::new(RunHost::new(&worker, client, &self.shared, addresses));
             let run = Rc::new(WorkerRun {
                 worker,
                 host,

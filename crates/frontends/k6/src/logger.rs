@@ -85,6 +85,21 @@ impl Logger {
         })
     }
 
+    /// Returns a logger that writes to a file, without colours. Fails if it cannot be written.
+    pub fn to_file(&self, flag: &str, path: &str) -> Result<Logger, String> {
+        let file = File::options().create(true).append(true).open(path);
+        let file = file.map_err(|error| format!("{flag}: {path}: {error}"))?;
+        let format = match &self.format {
+            LogFormat::Terminal { .. } => LogFormat::Text,
+            other => other.clone(),
+        };
+        Ok(Logger {
+            format,
+            output: LogTarget::File(Arc::new(Mutex::new(file))),
+            ..self.clone()
+        })
+    }
+
     /// Writes a message of this moment.
     pub fn write(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
         if let Some(line) = self.line(level, message, fields) {

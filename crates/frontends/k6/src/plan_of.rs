@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
-use k6::scenario::{Executor, Scenario};
+use k6::{
+    options::{Options, tls::TlsVersion},
+    scenario::{Executor, Scenario},
+};
 use plan::{
-    FirstArrival, Format, Http, HttpVersion, Load, Note, Phase, Plan, Rate, Shape, Workload,
+    FirstArrival, Format, Http, HttpVersion, Load, Note, Phase, Plan, Rate, Shape, TlsVersions,
+    Workload,
     work::{External, Work},
 };
 
@@ -67,10 +71,24 @@ fn http(shared: &Shared) -> Http {
     http.tls.identity = certificates
         .next()
         .map(|one| (one.cert.clone(), one.key.clone()));
+    http.tls.versions = tls_versions(&shared.options);
     // As k6: HTTP/2 if the server chooses it in the TLS handshake.
     http.versions.usual = HttpVersion::Auto;
     http.timeouts.total_ns = None;
     http
+}
+
+/// Returns the versions of TLS that are offered. Options that exclude both are refused before.
+fn tls_versions(options: &Options) -> TlsVersions {
+    let allows = |version| {
+        let bounds = options.tls_version.unwrap_or_default();
+        bounds.min.is_none_or(|min| min <= version) && bounds.max.is_none_or(|max| version <= max)
+    };
+    match (allows(TlsVersion::Tls12), allows(TlsVersion::Tls13)) {
+        (true, false) => TlsVersions::Only12,
+        (false, true) => TlsVersions::Only13,
+        _ => TlsVersions::All,
+    }
 }
 
 fn workload(scenario: &Scenario) -> Workload {

@@ -136,6 +136,11 @@ impl Observer for Screen<'_> {
                 self.erase();
                 self.shared.logger.write_line(text);
             }
+            OutputLine::Text(text) => {
+                if let Some(console) = &self.shared.console {
+                    console.write_line(text);
+                }
+            }
             OutputLine::Remark(text) => {
                 self.erase();
                 self.shared.logger.write(Level::Warning, text, &[]);

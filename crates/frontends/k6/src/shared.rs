@@ -42,6 +42,8 @@ pub struct Shared {
     pub progress: Progress,
     pub team: Arc<Team>,
     pub logger: Logger,
+    /// Where messages of `console` are written. `None` means to the log.
+    pub console: Option<Logger>,
     /// Descriptions of the outputs.
     pub output_names: Vec<String>,
     outputs: Mutex<Outputs>,
@@ -55,6 +57,7 @@ pub struct Parts {
     pub settings: Settings,
     pub plan: Plan,
     pub logger: Logger,
+    pub console: Option<Logger>,
     pub outputs: Opened,
 }
 
@@ -84,6 +87,7 @@ impl Shared {
             settings,
             plan,
             logger,
+            console,
             outputs,
         } = parts;
         let registry = script.metrics();
@@ -107,6 +111,7 @@ impl Shared {
             settings,
             plan,
             logger,
+            console,
             output_names: outputs.names,
             outputs: Mutex::new(outputs.outputs),
             outcome: Mutex::default(),

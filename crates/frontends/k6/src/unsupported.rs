@@ -2,7 +2,7 @@
 
 use k6::{
     aggregate::selection::Selection,
-    options::{Options, settings::Settings},
+    options::{Options, settings::Settings, tls::TlsVersion},
     scenario::Plan,
 };
 
@@ -36,22 +36,8 @@ pub fn problems(options: &Options, settings: &Settings, plan: &Plan) -> Vec<Stri
 type Refusal = (bool, &'static str, &'static str);
 
 fn of_options(options: &Options) -> Vec<Refusal> {
-    let debugs_http = options
-        .http_debug
-        .as_deref()
-        .is_some_and(|mode| !mode.is_empty());
     vec![
         (options.paused == Some(true), "option `paused`", "remove it"),
-        (
-            options.blacklist_ips.is_some(),
-            "option `blacklistIPs`",
-            "use `blockHostnames`, which is checked",
-        ),
-        (
-            options.dns.is_some(),
-            "option `dns`",
-            "remove it; names are looked up when a connection is opened",
-        ),
         (
             options.tls_auth.as_ref().is_some_and(|all| all.len() > 1),
             "option `tlsAuth` with several certificates",
@@ -67,27 +53,23 @@ fn of_options(options: &Options) -> Vec<Refusal> {
             "decrypt the key (`openssl pkey -in KEY`)",
         ),
         (
-            options.tls_version.is_some(),
-            "option `tlsVersion`",
-            "remove it; TLS 1.2 and 1.3 are offered",
+            excludes_tls(options),
+            "option `tlsVersion` without TLS 1.2 and 1.3",
+            "allow one of these versions",
         ),
         (
             options.tls_cipher_suites.is_some(),
             "option `tlsCipherSuites`",
             "remove it",
         ),
-        (options.local_ips.is_some(), "--local-ips", "remove it"),
-        (
-            debugs_http,
-            "option `httpDebug`",
-            "log the responses in the script",
-        ),
-        (
-            options.console_output.is_some(),
-            "--console-output",
-            "use --log-output file=PATH",
-        ),
     ]
+}
+
+/// Whether `tlsVersion` allows none of the versions that are offered.
+fn excludes_tls(options: &Options) -> bool {
+    let bounds = options.tls_version.unwrap_or_default();
+    bounds.max.is_some_and(|max| max < TlsVersion::Tls12)
+        || bounds.min > bounds.max && bounds.max.is_some()
 }
 
 fn of_settings(settings: &Settings) -> Vec<Refusal> {

@@ -23,7 +23,6 @@ use worker::{
 };
 
 use crate::{
-    faults,
     host::RunHost,
     http::{Place, SentRequest, encode, failed, measured_call, outcome},
 };
@@ -90,9 +89,17 @@ pub async fn open(
     }
     sent.settle(&measured.sample);
     let fault = measured.fault.take();
-    let mut response = outcome(&measured, &mut sent.exchange);
+    let mut response = outcome(host, &built, &measured, &mut sent.exchange);
     if upgraded.socket.is_none() {
-        response.error = Some(handshake_error(fault));
+        response.error = Some(match fault {
+            Some(fault) if !is_bad_upgrade(Some(fault)) => {
+                host.error(&built.target.origin.host, fault)
+            }
+            _ => HttpError {
+                code: 1000,
+                text: "websocket: bad handshake".to_owned(),
+            },
+        });
     }
     if fault.is_some() && !is_bad_upgrade(fault) {
         response = without_response(response);
@@ -108,16 +115,6 @@ pub async fn open(
 
 fn is_bad_upgrade(fault: Option<Fault>) -> bool {
     matches!(fault, Some(Fault::WebSocket(WebSocketFault::BadUpgrade)))
-}
-
-fn handshake_error(fault: Option<Fault>) -> HttpError {
-    match fault {
-        Some(fault) if !is_bad_upgrade(Some(fault)) => faults::error(fault),
-        _ => HttpError {
-            code: 1000,
-            text: "websocket: bad handshake".to_owned(),
-        },
-    }
 }
 
 fn without_response(response: HttpOutcome) -> HttpOutcome {

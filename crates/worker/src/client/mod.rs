@@ -31,7 +31,7 @@ use crate::{
     deadlines::Limit,
     net::{
         Alpn, Dialer, Stream,
-        connect::{Connector, HostOverrides, Opened},
+        connect::{AddressRules, Connector, Opened},
         fault::socket_fault,
         tls,
     },
@@ -167,9 +167,9 @@ impl Client {
         self.connector.set_dialer(dialer);
     }
 
-    /// Overrides the addresses of hosts for all later connections.
-    pub fn set_host_overrides(&mut self, overrides: Box<HostOverrides>) {
-        self.connector.set_overrides(overrides);
+    /// Applies rules for addresses to all later connections.
+    pub fn set_address_rules(&mut self, rules: Rc<dyn AddressRules>) {
+        self.connector.set_rules(rules);
     }
 
     /// Returns the connection settings.

@@ -54,17 +54,26 @@ pub struct Connector {
     sources: Vec<IpAddr>,
     next_source: std::cell::Cell<usize>,
     dialer: Option<Rc<dyn Dialer>>,
-    overrides: Option<Box<HostOverrides>>,
+    rules: Option<Rc<dyn AddressRules>>,
 }
 
-/// Returns an address for a host and port that replaces the result of a lookup. `None` means a
-/// normal lookup.
-pub type HostOverrides = dyn Fn(&str, u16) -> Option<SocketAddr>;
+/// Decides which addresses connections use, instead of all addresses of a name in their order.
+pub trait AddressRules {
+    /// Returns an address that replaces the lookup of a host and port. `None` means a normal
+    /// lookup.
+    fn replacement(&self, host: &str, port: u16) -> Option<SocketAddr>;
+    /// Returns how long the result of a lookup is used, in nanoseconds. `None` means for the whole
+    /// run.
+    fn ttl_ns(&self) -> Option<u64>;
+    /// Returns the addresses of a host that are tried, in this order. Fails with the fault of the
+    /// request if none may be used.
+    fn choose(&self, host: &str, addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Fault>;
+}
 
 #[derive(Debug, Clone)]
 enum Resolved {
-    /// Addresses with port 0. An IPv6 address may have a zone.
-    Addresses(Rc<[SocketAddr]>),
+    /// Addresses with port 0, and when they were looked up. An IPv6 address may have a zone.
+    Addresses(Rc<[SocketAddr]>, u64),
     Failed(Fault, u64),
 }
 
@@ -134,13 +143,13 @@ impl Connector {
             sources,
             next_source: std::cell::Cell::new(0),
             dialer: None,
-            overrides: None,
+            rules: None,
         }
     }
 
-    /// Overrides the addresses of hosts for all later connections.
-    pub fn set_overrides(&mut self, overrides: Box<HostOverrides>) {
-        self.overrides = Some(overrides);
+    /// Applies rules for addresses to all later connections.
+    pub fn set_rules(&mut self, rules: Rc<dyn AddressRules>) {
+        self.rules = Some(rules);
     }
 
     /// Uses a dialer instead of the network for all later connections.
@@ -176,8 +185,8 @@ impl Connector {
         let proxy = self.proxies.of(origin.tls, &origin.host, origin.port);
         let (host, port) = proxy.map_or((&origin.host, origin.port), |p| (&p.host, p.port));
         let asked = self.clock.now();
-        let overridden = || self.overrides.as_ref()?(host, port);
-        let addresses: Vec<SocketAddr> = match at.or_else(overridden) {
+        let replacement = || self.rules.as_ref()?.replacement(host, port);
+        let mut addresses: Vec<SocketAddr> = match at.or_else(replacement) {
             Some(address) => vec![address],
             None => {
                 let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
@@ -195,6 +204,9 @@ impl Connector {
                 }
             }
         };
+        if let Some(rules) = &self.rules {
+            addresses = rules.choose(host, addresses)?;
+        }
         let lookup_ns = self.clock.now().saturating_sub(asked);
         let permit = self.semaphore.acquire(limit).await.map_err(timed_out)?;
         let begin = self.clock.now();
@@ -337,7 +349,11 @@ impl Connector {
 
     fn known(&self, host: &str) -> Option<Result<Rc<[SocketAddr]>, Fault>> {
         match self.names.borrow().get(host)? {
-            Resolved::Addresses(addresses) => Some(Ok(Rc::clone(addresses))),
+            Resolved::Addresses(addresses, at) => {
+                let ttl_ns = self.rules.as_ref().and_then(|rules| rules.ttl_ns());
+                let is_fresh = ttl_ns.is_none_or(|ttl| self.clock.now() < at.saturating_add(ttl));
+                is_fresh.then(|| Ok(Rc::clone(addresses)))
+            }
             Resolved::Failed(fault, at) => {
                 (self.clock.now() < at + NEGATIVE_NS).then_some(Err(*fault))
             }
@@ -356,7 +372,7 @@ impl Connector {
             let resolved = match interface(zone) {
                 Some(scope) => {
                     let address = SocketAddrV6::new(address, 0, 0, scope);
-                    Resolved::Addresses(Rc::from([address.into()]))
+                    Resolved::Addresses(Rc::from([address.into()]), self.clock.now())
                 }
                 None => Resolved::Failed(Fault::DnsNotFound, self.clock.now()),
             };
@@ -384,7 +400,7 @@ impl Connector {
                         distinct.push(address);
                     }
                 }
-                Resolved::Addresses(distinct.into())
+                Resolved::Addresses(distinct.into(), self.clock.now())
             }
             Err(e) => Resolved::Failed(resolver_fault(&e), self.clock.now()),
         };
@@ -396,7 +412,7 @@ impl Connector {
             .borrow_mut()
             .insert(host.to_owned(), resolved.clone());
         match resolved {
-            Resolved::Addresses(addresses) => Ok(addresses),
+            Resolved::Addresses(addresses, _) => Ok(addresses),
             Resolved::Failed(fault, _) => Err(fault),
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use measure::outcome::TlsFault;
-use plan::{Http, Tls};
+use plan::{Http, Tls, TlsVersions};
 use tokio_rustls::rustls::{
     self, CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, OtherError,
     RootCertStore, SignatureScheme,
@@ -19,6 +19,7 @@ use tokio_rustls::rustls::{
         pem::{self, PemObject},
     },
     server::ParsedCertificate,
+    version,
 };
 
 pub use super::tls_fault::fault;
@@ -27,8 +28,13 @@ use super::{der, tls_fault::SelfSigned};
 /// Creates the client configuration of a run. Fails if a certificate or key is invalid.
 pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let versions: &[_] = match http.tls.versions {
+        TlsVersions::All => &[&version::TLS12, &version::TLS13],
+        TlsVersions::Only12 => &[&version::TLS12],
+        TlsVersions::Only13 => &[&version::TLS13],
+    };
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .map_err(|e| format!("cannot set up TLS: {e}"))?;
     let verifier: Arc<dyn ServerCertVerifier> = if http.verify_tls {
         Arc::new(Naming::new(&http.tls, provider)?)

@@ -1,6 +1,6 @@
 //! Translates `config.tls`, and proxies from the environment.
 
-use plan::{Proxies, Proxy, Tls};
+use plan::{Proxies, Proxy, Tls, TlsVersions};
 
 use super::Translator;
 use formats::document::Node;
@@ -20,6 +20,7 @@ impl Translator<'_> {
             more_authorities: None,
             identity,
             no_alpn: false,
+            versions: TlsVersions::default(),
             server_name: node
                 .get("servername")
                 .filter(|name| name.is_truthy())
