@@ -1,8 +1,7 @@
-//! Durations as Go reads and prints them, with k6's additions: days, and numbers that are
-//! milliseconds.
+//! Durations in the formats of Go, with k6's additions: days, and numbers of milliseconds.
 //!
 //! Entry points: [`DurationNs::parse`] for options, [`DurationNs::parse_go`] for `--stage`,
-//! `Display` for Go's form (`1m0s`), and [`fixed_width`] for the progress lines.
+//! `Display` for Go's format (`1m0s`), and [`fixed_width`] for progress lines.
 
 use std::fmt;
 
@@ -19,7 +18,7 @@ const DAY: u64 = 24 * HOUR;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DurationNs(pub i64);
 
-/// A text is not a valid duration. Contains the text.
+/// The error for a text that is not a valid duration. Contains the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DurationError(pub String);
 
@@ -32,7 +31,7 @@ impl fmt::Display for DurationError {
 impl std::error::Error for DurationError {}
 
 impl DurationNs {
-    /// Returns a duration of whole seconds. Saturates.
+    /// Creates a duration of whole seconds. Saturates.
     #[must_use]
     pub const fn from_secs(seconds: i64) -> DurationNs {
         DurationNs(seconds.saturating_mul(SECOND as i64))
@@ -49,7 +48,7 @@ impl DurationNs {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is neither, or if the duration does not fit into 64 bits.
+    /// Fails if the text has another form, or if the duration does not fit into 64 bits.
     pub fn parse(text: &str) -> Result<DurationNs, DurationError> {
         parse_milliseconds(text)
             .or_else(|| parse_extended(text))
@@ -57,22 +56,22 @@ impl DurationNs {
             .ok_or_else(|| DurationError(text.to_owned()))
     }
 
-    /// Parses a duration with units, without days (`1h30m`, `-1.5s`, `0`).
+    /// Parses a duration with units but without days, such as `1h30m`, `-1.5s` or `0`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the text has another form or does not fit into 64 bits.
+    /// Fails if the text has another form or does not fit into 64 bits.
     pub fn parse_go(text: &str) -> Result<DurationNs, DurationError> {
         parse_units(text)
             .map(DurationNs)
             .ok_or_else(|| DurationError(text.to_owned()))
     }
 
-    /// Reads a JSON number of milliseconds, or a text as [`DurationNs::parse`] does.
+    /// Reads a JSON number of milliseconds, or a text in the format of [`DurationNs::parse`].
     ///
     /// # Errors
     ///
-    /// Returns an error for values of other types, and for invalid texts.
+    /// Fails for values of other types, and for invalid texts.
     pub fn parse_json(value: &Value) -> Result<DurationNs, DurationError> {
         match value {
             Value::String(text) => DurationNs::parse(text),
@@ -148,7 +147,7 @@ struct Part<'a> {
     rest: &'a str,
 }
 
-/// Takes one number with its unit from the beginning of a text.
+/// Parses one number with its unit at the beginning of a text.
 fn take_part(text: &str) -> Option<Part<'_>> {
     let (whole, rest) = take_digits(text);
     let (fraction, rest) = match rest.strip_prefix('.') {
@@ -186,7 +185,7 @@ fn take_digits(text: &str) -> (&str, &str) {
     text.split_at(end.unwrap_or(text.len()))
 }
 
-/// Returns decimals of a unit in whole nanoseconds. Digits beyond the 18th have no effect.
+/// Converts decimals of a unit to whole nanoseconds. Digits after the 18th have no effect.
 fn fraction_of(digits: &str, unit_ns: u64) -> u64 {
     let digits = digits.get(..18).unwrap_or(digits);
     let Ok(numerator) = digits.parse::<u128>() else {
@@ -197,7 +196,7 @@ fn fraction_of(digits: &str, unit_ns: u64) -> u64 {
 }
 
 impl fmt::Display for DurationNs {
-    /// Prints Go's form: `1h0m5s`, `1.5s`, `500ms`, `0s`.
+    /// Prints Go's format: `1h0m5s`, `1.5s`, `500ms`, `0s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 < 0 {
             f.write_str("-")?;
@@ -237,7 +236,7 @@ fn write_fraction(f: &mut fmt::Formatter<'_>, ns: u64, unit_ns: u64, unit: &str)
 
 /// Returns a duration rounded to 0.1 s, with as many digits as `limit` needs: `05.0s`, `0m05.0s`.
 ///
-/// A duration beyond the limit gets the digits that it needs. Negative durations count as 0.
+/// A duration beyond the limit gets as many digits as it needs. Negative durations count as 0.
 #[must_use]
 pub fn fixed_width(duration: DurationNs, limit: DurationNs) -> String {
     let tenths = (duration.non_negative() + SECOND / 20) / (SECOND / 10);

@@ -1,39 +1,39 @@
-//! How a run ends: exit codes and the final error line.
+//! Exit codes, and the final error line of a run.
 
 use crate::duration::DurationNs;
 
-/// Why a run did not simply finish.
+/// Why a run did not end normally.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunError {
-    /// Thresholds failed at the end. Contains the names of their metrics, joined.
+    /// Thresholds failed at the end. Contains the names of their metrics as one text.
     ThresholdsCrossed(String),
-    /// A threshold stopped the run.
+    /// A threshold stopped the run. Contains the names of the metrics as one text.
     ThresholdsAborted(String),
-    /// `setup` took too long.
+    /// `setup` exceeded this time limit.
     SetupTimeout(DurationNs),
-    /// `teardown` took too long.
+    /// `teardown` exceeded this time limit.
     TeardownTimeout(DurationNs),
-    /// Something else took too long, such as `handleSummary`.
+    /// Another part, such as `handleSummary`, exceeded its time limit.
     OtherTimeout(String),
     /// The REST API stopped the run.
     StoppedByApi,
     /// Options, thresholds or outputs are invalid.
     InvalidConfig(String),
-    /// SIGINT.
+    /// The process received SIGINT.
     Interrupted,
-    /// SIGTERM.
+    /// The process received SIGTERM.
     Terminated,
-    /// The REST API could not listen.
+    /// The REST API could not listen on its port.
     CannotListen(String),
-    /// An exception in the init code, in `setup` or in `teardown`, or a failing import.
+    /// The init code, `setup` or `teardown` threw an exception, or an import failed.
     ScriptException(String),
-    /// `exec.test.abort()`, with its text, which may be empty.
+    /// The script called `exec.test.abort()`. Contains its text, which may be empty.
     ScriptAborted(String),
-    /// `exec.test.fail()`.
+    /// The script called `exec.test.fail()`.
     MarkedAsFailed,
-    /// A defect of the program.
+    /// The program panicked because of a defect.
     Panic(String),
-    /// Anything else: main file not found, wrong command line.
+    /// Any other error: main file not found, invalid command line.
     Other(String),
 }
 
@@ -86,7 +86,7 @@ impl RunError {
         }
     }
 
-    /// Returns the field `hint` of the final error line, if there is one.
+    /// Returns the field `hint` of the final error line. `None` if there is no hint.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
@@ -109,8 +109,8 @@ impl RunError {
         }
     }
 
-    /// Returns the reason that decides the exit code, of those that occurred, in order: an abort,
-    /// then a test marked as failed, then thresholds.
+    /// Returns the reason that determines the exit code. An abort takes precedence over a test
+    /// marked as failed, which takes precedence over thresholds.
     #[must_use]
     pub fn decisive(reasons: Vec<RunError>) -> Option<RunError> {
         reasons.into_iter().min_by_key(RunError::rank)
@@ -126,7 +126,7 @@ fn signal_text(signal: &str) -> String {
     format!("test run was aborted because k6 received a '{signal}' signal")
 }
 
-/// Warning if no iteration finished.
+/// Warning that no iteration finished.
 pub const NO_ITERATIONS_WARNING: &str =
     "No script iterations fully finished, consider making the test duration longer";
 

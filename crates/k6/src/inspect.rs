@@ -1,11 +1,11 @@
-//! What `k6 inspect` prints.
+//! Output of `k6 inspect`.
 
 use serde_json::Value;
 
 use crate::{duration::DurationNs, options::Options, scenario::Plan};
 
-/// Returns the options as indented JSON. `plan` adds the maximum duration and the maximum number
-/// of virtual users, for `--execution-requirements`.
+/// Returns the options as indented JSON. For `--execution-requirements`, `plan` adds the maximum
+/// duration and the maximum number of virtual users.
 #[must_use]
 pub fn inspect(options: &Options, plan: Option<&Plan>) -> String {
     let mut value = options.to_json();

@@ -1,4 +1,4 @@
-//! Forms of log lines, and where the log goes.
+//! Formats of log lines, and the destination of the log.
 //!
 //! Entry points: [`LogFormat::parse`] and [`LogOutput::parse`] for the flags, and
 //! [`LogFormat::render`] for each message.
@@ -11,18 +11,18 @@ pub use jiff::tz::TimeZone;
 
 use crate::text::go_quote;
 
-/// Levels, from the least to the most severe.
+/// The level of a message. Levels are in ascending order of severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Only with `--verbose`.
+    /// Shown only with `--verbose`.
     Debug,
-    /// For information.
+    /// Information.
     Info,
-    /// Something may be wrong.
+    /// A possible problem.
     Warning,
-    /// Something is wrong.
+    /// A problem.
     Error,
-    /// The run cannot continue.
+    /// A problem that ends the run.
     Fatal,
 }
 
@@ -79,32 +79,32 @@ pub struct Entry<'a> {
     pub level: Level,
     /// Message.
     pub message: &'a str,
-    /// Further fields, in any order.
+    /// Additional fields, in any order.
     pub fields: &'a [(&'a str, &'a str)],
     /// Time in nanoseconds since 1970.
     pub wall_ns: i64,
-    /// Whole seconds since the start of the program.
+    /// Whole seconds since the program started.
     pub elapsed_s: u64,
 }
 
-/// Form of log lines.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// `time="…" level=info msg=text`: without a terminal.
+    /// `time="…" level=info msg=text`, used without a terminal.
     Text,
-    /// `INFO[0003] text`: on a terminal.
+    /// `INFO[0003] text`, used on a terminal.
     Terminal {
-        /// With codes for colours.
+        /// Whether lines contain colour codes.
         with_colors: bool,
     },
     /// One JSON object per line.
     Json,
-    /// The message only.
+    /// Only the message.
     Raw,
 }
 
 impl LogFormat {
-    /// Parses the value of `--log-format`. An empty text depends on the terminal.
+    /// Parses the value of `--log-format`. An empty text selects the format by the terminal.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl LogFormat {
         }
     }
 
-    /// Returns the line of a message, with its line break.
+    /// Returns the line of a message, including its line break.
     #[must_use]
     pub fn render(self, entry: &Entry<'_>, zone: &TimeZone) -> String {
         let mut fields = entry.fields.to_vec();
@@ -185,7 +185,7 @@ fn push_fields(line: &mut String, fields: &[(&str, &str)], color: Option<u8>) {
     }
 }
 
-/// Returns a value in quotation marks if it has characters that need them.
+/// Returns a value, in quotation marks if it contains characters that need them.
 fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/@^+".contains(&byte);
     match text.bytes().all(is_plain) {
@@ -194,13 +194,13 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Returns a time with whole seconds: `2026-01-02T03:04:05Z`.
+/// Formats a time with whole seconds: `2026-01-02T03:04:05Z`.
 #[must_use]
 pub fn rfc3339(wall_ns: i64, zone: &TimeZone) -> String {
     format_time(wall_ns, zone, "%Y-%m-%dT%H:%M:%S")
 }
 
-/// Returns a time with nanoseconds, without trailing zeros.
+/// Formats a time with nanoseconds, without trailing zeros.
 #[must_use]
 pub fn rfc3339_nano(wall_ns: i64, zone: &TimeZone) -> String {
     format_time(wall_ns, zone, "%Y-%m-%dT%H:%M:%S%.f")
@@ -218,20 +218,20 @@ fn format_time(wall_ns: i64, zone: &TimeZone, format: &str) -> String {
     format!("{}{offset}", zoned.strftime(format))
 }
 
-/// Where the log goes.
+/// The destination of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogOutput {
     /// Standard error.
     Stderr,
     /// Standard output.
     Stdout,
-    /// Nowhere.
+    /// The log is discarded.
     None,
     /// A file.
     File {
         /// Path.
         path: String,
-        /// Least severe level that is written. `None` means all.
+        /// Minimum severity of messages to write. `None` means all messages.
         level: Option<Level>,
     },
 }

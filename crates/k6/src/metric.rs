@@ -1,10 +1,10 @@
-//! Metrics: their types, the built-in ones, and the registry that gives each name a number.
+//! Metrics: their types, the built-in metrics, and the registry that assigns a number to each name.
 
 use std::{collections::HashMap, fmt};
 
 use crate::tags::Tags;
 
-/// Type of a metric, which decides how its samples are aggregated.
+/// The type of a metric, which determines how its samples are aggregated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricType {
     /// A sum.
@@ -36,7 +36,7 @@ impl fmt::Display for MetricType {
     }
 }
 
-/// What the values of a metric are, which decides how they are printed.
+/// The meaning of a metric's values, which determines how they are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contains {
     /// Plain numbers.
@@ -52,21 +52,21 @@ pub enum Contains {
 pub struct MetricId(pub u32);
 
 impl MetricId {
-    /// Whether the metric is k6's own, not one that the script declares.
+    /// Returns whether the metric is built into k6 instead of declared by the script.
     #[must_use]
     pub const fn is_built_in(self) -> bool {
         (self.0 as usize) < BUILT_IN.len()
     }
 }
 
-/// Definition of a metric.
+/// The definition of a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metric {
     /// Name in the script and in every output.
     pub name: String,
-    /// How samples are aggregated.
+    /// Type, which determines how samples are aggregated.
     pub metric_type: MetricType,
-    /// What the values are.
+    /// Meaning of the values.
     pub contains: Contains,
 }
 
@@ -112,7 +112,7 @@ built_in! {
     WS_MSGS_RECEIVED = "ws_msgs_received" Counter Default;
 }
 
-/// All metrics of a test by name. Each virtual user declares the same ones again.
+/// All metrics of a test by name. Each virtual user declares the script's metrics again.
 #[derive(Debug, Clone)]
 pub struct Registry {
     metrics: Vec<Metric>,
@@ -122,9 +122,9 @@ pub struct Registry {
 /// Why a metric cannot be declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeclareError {
-    /// The name has other characters than k6 allows.
+    /// The name contains characters that k6 does not allow.
     BadName(String),
-    /// The metric exists with another type.
+    /// The metric already exists with another type.
     OtherType {
         /// Name of the metric.
         name: String,
@@ -171,12 +171,12 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Declares a metric, or finds the one that exists. Names follow
+    /// Declares a metric, or finds the existing one. Names must match
     /// `^[a-zA-Z_][a-zA-Z0-9_]{1,128}$`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is invalid or exists with another type.
+    /// Fails if the name is invalid or exists with another type.
     pub fn declare(
         &mut self,
         name: &str,
@@ -239,7 +239,8 @@ fn is_metric_name(name: &str) -> bool {
 
 /// Receives samples.
 pub trait SampleSink {
-    /// Adds values of one moment that have the same tags. `wall_ns` is in nanoseconds since 1970.
+    /// Adds values that were sampled at one time and have the same tags. `wall_ns` is in
+    /// nanoseconds since 1970.
     fn add(&self, wall_ns: i64, tags: &Tags, values: &[(MetricId, f64)]);
 }
 

@@ -1,7 +1,7 @@
-//! What the terminal shows at the start and during a run.
+//! Terminal output at the start and during a run.
 //!
-//! Entry points: [`start_block`] once; then for each refresh [`refresh`] with the state of the run
-//! and of its scenarios, whose columns [`columns`] makes.
+//! Entry points: [`start_block`] once, then [`refresh`] for each refresh, with the state of the run
+//! and of its scenarios. [`columns`] formats the columns of a scenario.
 
 use std::fmt::Write as _;
 
@@ -19,8 +19,8 @@ pub const BANNER: &str = "\
  /  ___/        k6-compatible 2.2.0
 /__/";
 
-/// Returns what is printed before the run, with the empty lines around it. `script` is as typed,
-/// `outputs` are descriptions.
+/// Returns the text to print before the run, including the empty lines around it. `script` is the
+/// script as typed, and `outputs` are descriptions.
 #[must_use]
 pub fn start_block(script: &str, outputs: &[String], plan: &Plan) -> String {
     let outputs = match outputs {
@@ -51,24 +51,24 @@ fn digits(number: u64) -> usize {
     number.checked_ilog10().unwrap_or(0) as usize + 1
 }
 
-/// State of the whole run.
+/// The state of the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunState {
-    /// The run is paused.
+    /// Whether the run is paused.
     pub is_paused: bool,
     /// Nanoseconds since the start of the load.
     pub elapsed_ns: u64,
     /// Maximum duration in nanoseconds.
     pub max_duration_ns: u64,
-    /// Virtual users that run an iteration.
+    /// Number of virtual users that are running an iteration.
     pub active_vus: u64,
-    /// Virtual users that exist.
+    /// Number of virtual users that exist.
     pub initialized_vus: u64,
-    /// Maximum virtual users.
+    /// Maximum number of virtual users.
     pub max_vus: u64,
-    /// Complete iterations.
+    /// Number of complete iterations.
     pub complete: u64,
-    /// Interrupted iterations.
+    /// Number of interrupted iterations.
     pub interrupted: u64,
 }
 
@@ -85,7 +85,7 @@ impl RunState {
     }
 }
 
-/// Returns the line that is shown while virtual users are initialised.
+/// Returns the line to show while virtual users are being initialised.
 #[must_use]
 pub fn init_line(initialized: u64, planned: u64) -> String {
     let share = match planned {
@@ -98,19 +98,19 @@ pub fn init_line(initialized: u64, planned: u64) -> String {
     )
 }
 
-/// What a scenario does.
+/// What a scenario is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Status {
-    /// It runs.
+    /// The scenario is running.
     #[default]
     Running,
-    /// It waits for its start time.
+    /// The scenario is waiting for its start time.
     Waiting,
-    /// Its regular end has passed, and iterations are finishing.
+    /// The regular end has passed, and iterations are finishing.
     Stopping,
-    /// It was interrupted.
+    /// The scenario was interrupted.
     Interrupted,
-    /// It is done.
+    /// The scenario has finished.
     Done,
 }
 
@@ -126,22 +126,22 @@ impl Status {
     }
 }
 
-/// State of a scenario.
+/// The state of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScenarioState {
-    /// What it does.
+    /// What the scenario is doing.
     pub status: Status,
     /// Nanoseconds since the start of the load.
     pub elapsed_ns: u64,
-    /// Active virtual users.
+    /// Number of active virtual users.
     pub active_vus: u64,
-    /// Virtual users that run an iteration, for arrival-rate executors.
+    /// Number of virtual users that are running an iteration, for arrival-rate executors.
     pub busy_vus: u64,
-    /// Iterations that have started, for executors with a number of iterations.
+    /// Number of started iterations, for executors with a fixed number of iterations.
     pub iterations: u64,
 }
 
-/// Line of a scenario before its columns are aligned.
+/// The line of a scenario before its columns are aligned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScenarioLine {
     name: String,
@@ -244,8 +244,8 @@ fn bar(share: f64, cells: usize) -> String {
     }
 }
 
-/// Returns one refresh: an empty line, the line of the run, and those of the scenarios.
-/// `terminal_columns` is the width of the terminal. `None` means that there is none.
+/// Returns the text of one refresh: an empty line, the line of the run, and the lines of the
+/// scenarios. `terminal_columns` is the width of the terminal, or `None` without a terminal.
 #[must_use]
 pub fn refresh(
     run: &RunState,

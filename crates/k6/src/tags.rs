@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 /// Maximum number of sets that a [`TagCache`] remembers.
 const MAX_CACHED: usize = 4_096;
 
-/// Names and values that describe a sample, sorted by name. Copies share their content.
+/// The tags of a sample, sorted by name. Copies share their content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Tags(Arc<Vec<(Arc<str>, Arc<str>)>>);
 
@@ -19,7 +19,7 @@ impl Tags {
         found.ok().map(|index| &*self.0[index].1)
     }
 
-    /// Returns a copy with one more tag, or with another value of it. An empty value removes it.
+    /// Returns a copy with a tag added or changed. An empty value removes the tag.
     #[must_use]
     pub fn with(&self, name: &str, value: &str) -> Tags {
         let mut tags = self.clone();
@@ -40,31 +40,30 @@ impl Tags {
         }
     }
 
-    /// Returns the address of the content, by which copies of the same tags are recognised while
-    /// one of them exists.
+    /// Returns the address of the content. It identifies equal tags as long as one copy exists.
     #[must_use]
     pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
 
-    /// Returns the tags sorted by name.
+    /// Returns all tags, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 }
 
-/// Remembers sets of tags, because most samples of a script have the same ones. Virtual users that
-/// share a cache share the sets too.
+/// Caches tag sets, because most samples of a script have the same tags. Virtual users that share a
+/// cache also share the sets.
 #[derive(Debug, Default)]
 pub struct TagCache {
     root: Tags,
     known: RefCell<HashMap<u64, KnownSet, FixedState>>,
 }
 
-/// A set that was made from another set.
+/// A set that was created from another set.
 #[derive(Debug)]
 struct KnownSet {
-    /// Kept alive, so its address is not used again.
+    /// Original set. Keeping it alive prevents reuse of its address.
     base: Tags,
     added: Vec<(Box<str>, Box<str>)>,
     result: Tags,
@@ -78,14 +77,14 @@ impl KnownSet {
 }
 
 impl TagCache {
-    /// Returns the set without tags, from which all others are made.
+    /// Returns the empty set, from which all other sets are created.
     #[must_use]
     pub fn root(&self) -> &Tags {
         &self.root
     }
 
-    /// Returns a set with more tags, or with other values of them. An empty value removes a tag.
-    /// Allocates nothing if it was asked for the same set before.
+    /// Returns a set with tags added or changed. An empty value removes a tag. Allocates nothing if
+    /// the same set was requested before.
     #[must_use]
     pub fn with(&self, base: &Tags, added: &[(&str, &str)]) -> Tags {
         if added.is_empty() {
@@ -130,7 +129,7 @@ mod tests {
         assert_eq!(again.address(), tags.address());
         let other = cache.with(&base, &[("status", "404"), ("group", "")]);
         assert_eq!(other.get("status"), Some("404"));
-        // The cache forgets sets, and makes them again.
+        // The cache drops sets, and creates them again.
         for number in 0..2 * MAX_CACHED {
             let text = number.to_string();
             let tags = cache.with(&base, &[("number", &text)]);

@@ -1,4 +1,4 @@
-//! Texts as Go and JavaScript print them.
+//! Formatting of texts and numbers as in Go and JavaScript.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,8 @@ pub fn go_quote(text: &str) -> String {
     quoted
 }
 
-/// Go prints only characters that are visible, and the ordinary space.
+/// Returns whether Go escapes a character. Go prints only visible characters and the ordinary
+/// space.
 fn is_unprintable(character: char) -> bool {
     character.is_control()
         || (character.is_whitespace() && character != ' ')
@@ -42,7 +43,7 @@ fn is_unprintable(character: char) -> bool {
         || matches!(character, '\u{2060}'..='\u{2064}' | '\u{ad}' | '\u{e000}'..='\u{f8ff}')
 }
 
-/// Returns a number as JavaScript's `toFixed` does: with `decimals` decimals.
+/// Formats a number like JavaScript's `toFixed`, with `decimals` decimals.
 #[must_use]
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() || value.abs() >= 1e21 {
@@ -56,13 +57,13 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Returns a number with at most `decimals` decimals and without trailing zeros.
+/// Formats a number with at most `decimals` decimals and without trailing zeros.
 #[must_use]
 pub fn trimmed(value: f64, decimals: usize) -> String {
     cut_zeros(fixed(value, decimals))
 }
 
-/// Returns a number with at most `decimals` decimals, the rest cut off, and without trailing zeros.
+/// Formats a number with at most `decimals` decimals, without rounding and without trailing zeros.
 #[must_use]
 pub fn truncated(value: f64, decimals: u8) -> String {
     let scale = 10_f64.powi(i32::from(decimals));
@@ -83,7 +84,7 @@ fn cut_zeros(mut text: String) -> String {
     text
 }
 
-/// Returns a number as JavaScript's `String(value)` does.
+/// Formats a number like JavaScript's `String(value)`.
 #[must_use]
 pub fn number(value: f64) -> String {
     if value.is_nan() {
@@ -107,8 +108,8 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Returns how many columns a text needs on a terminal, without its colour codes. Wide characters
-/// count as one.
+/// Returns the number of terminal columns that a text needs, without its colour codes. Wide
+/// characters count as one column.
 #[must_use]
 pub fn width(text: &str) -> usize {
     let mut columns = 0;

@@ -1,7 +1,8 @@
 //! Aggregation of samples by metric, sub-metric, check, group and scenario.
 //!
-//! Entry points: [`Aggregator::new`] after the init code of the script, [`Aggregator::add`] for
-//! samples, [`Aggregator::merge`] for those of several workers. Thresholds and summaries read it.
+//! Entry points: [`Aggregator::new`] after the script's init code, [`Aggregator::add`] for samples,
+//! and [`Aggregator::merge`] for the samples of several workers. Thresholds and summaries read the
+//! result.
 
 pub mod selection;
 pub mod series;
@@ -23,26 +24,26 @@ use crate::{
 use selection::Selection;
 use series::Series;
 
-/// Sub-metric that exists without a threshold.
+/// Sub-metric that exists even without a threshold.
 pub const EXPECTED_RESPONSES: &str = "http_req_duration{expected_response:true}";
 
-/// Maximum number of sets of tags that are remembered.
+/// Maximum number of tag sets to remember.
 const MAX_ROUTES: usize = 4_096;
 
-/// A check with its results.
+/// A check of the script, with its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// Name.
+    /// Name of the check.
     pub name: String,
-    /// Results that are true.
+    /// Number of results that are true.
     pub passes: u64,
-    /// Results that are false.
+    /// Number of results that are false.
     pub fails: u64,
     first_ns: i64,
 }
 
 impl Check {
-    /// Returns a check with results.
+    /// Creates a check with these results.
     #[must_use]
     pub fn new(name: String, passes: u64, fails: u64) -> Check {
         Check {
@@ -54,21 +55,21 @@ impl Check {
     }
 }
 
-/// Samples of a group, or of a scenario.
+/// The samples of a group or of a scenario.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// Name of the scenario. Empty means the default one, or none.
+    /// Name of the scenario. Empty for the default scenario, or if there is none.
     pub scenario: String,
-    /// Path of the group, such as `::outer::inner`. Empty means the root.
+    /// Path of the group, such as `::outer::inner`. Empty for the root.
     pub group: String,
-    /// Checks directly in it.
+    /// Checks directly in the group or scenario.
     pub checks: Vec<Check>,
     series: Vec<Option<Box<Series>>>,
     first_ns: i64,
 }
 
 impl Section {
-    /// Returns the values of a metric. `None` means that it has no samples in the section.
+    /// Returns the values of a metric. `None` means that the section has no samples of it.
     #[must_use]
     pub fn series(&self, id: MetricId) -> Option<&Series> {
         self.series.get(id.0 as usize)?.as_deref()
@@ -84,25 +85,25 @@ impl Section {
     }
 }
 
-/// Values of a sub-metric.
+/// The values of a sub-metric.
 #[derive(Debug, Clone)]
 pub struct SubSeries {
-    /// Which samples it has.
+    /// Selects the samples that belong to the sub-metric.
     pub selection: Arc<Selection>,
-    /// Metric.
+    /// Metric of the samples.
     pub id: MetricId,
-    /// Values.
+    /// Aggregated values.
     pub series: Series,
 }
 
-/// Where samples with certain tags are added.
+/// Destinations for samples with a given set of tags.
 #[derive(Debug, Clone, Default)]
 struct Route {
-    /// Indexes of sub-metrics.
+    /// Indexes of the sub-metrics.
     subs: Vec<usize>,
-    /// Group, in its scenario.
+    /// Index of the group in its scenario.
     section: usize,
-    /// Totals of the scenario.
+    /// Index of the scenario's totals.
     scenario: Option<usize>,
     /// Index of the check in the section.
     check: Option<usize>,
@@ -110,7 +111,7 @@ struct Route {
     scenario_check: Option<usize>,
 }
 
-/// Aggregates samples.
+/// Aggregates the samples of a test.
 #[derive(Debug, Clone)]
 pub struct Aggregator {
     types: Vec<MetricType>,
@@ -122,15 +123,16 @@ pub struct Aggregator {
     is_full: bool,
     routes: Vec<Route>,
     by_content: HashMap<Tags, usize, FixedState>,
-    /// The same by the address of the content, which the copy keeps alive and thereby unique.
+    /// Routes by the address of the tags' content. The stored copy keeps the content alive, so its
+    /// address stays unique.
     by_address: HashMap<usize, (Tags, usize), FixedState>,
     dropped: u64,
 }
 
 impl Aggregator {
-    /// Returns an aggregator for the metrics of a registry. `selections` are the sub-metrics of
-    /// thresholds; other names and whole metrics are ignored. `is_full` also keeps metrics of
-    /// groups and scenarios.
+    /// Creates an aggregator for the metrics of a registry. `selections` contains the sub-metrics
+    /// of thresholds. Names of unknown or whole metrics in it are ignored. `is_full` also keeps
+    /// metrics of groups and scenarios.
     #[must_use]
     pub fn new(registry: &Registry, selections: &[Selection], is_full: bool) -> Aggregator {
         let mut aggregator = Aggregator {
@@ -172,8 +174,8 @@ impl Aggregator {
         self.totals.resize(self.types.len(), None);
     }
 
-    /// Adds values of one moment that have the same tags. `wall_ns` is in nanoseconds since 1970.
-    /// Allocates nothing for tags and metrics that it has seen before.
+    /// Adds values that were sampled at one time and have the same tags. `wall_ns` is in
+    /// nanoseconds since 1970. Allocates nothing for known tags and metrics.
     pub fn add(&mut self, wall_ns: i64, tags: &Tags, values: &[(MetricId, f64)]) {
         let route = self.route_of(wall_ns, tags);
         for (id, value) in values {
@@ -215,7 +217,7 @@ impl Aggregator {
         }
     }
 
-    /// Returns the index of the route of tags.
+    /// Returns the index of the route for a set of tags.
     fn route_of(&mut self, wall_ns: i64, tags: &Tags) -> usize {
         if let Some((_, route)) = self.by_address.get(&tags.address()) {
             return *route;
@@ -264,7 +266,8 @@ impl Aggregator {
         route
     }
 
-    /// Adds the values of another aggregator that was made with the same metrics and sub-metrics.
+    /// Adds the values of another aggregator that was created with the same metrics and
+    /// sub-metrics.
     pub fn merge(&mut self, other: &Aggregator) {
         for metric_type in other.types.iter().skip(self.types.len()) {
             self.types.push(*metric_type);
@@ -286,7 +289,7 @@ impl Aggregator {
         series.filter(|series| !series.is_empty())
     }
 
-    /// Returns all sub-metrics, also those without samples.
+    /// Returns all sub-metrics, including those without samples.
     #[must_use]
     pub fn sub_metrics(&self) -> &[SubSeries] {
         &self.subs
@@ -302,7 +305,7 @@ impl Aggregator {
         }
     }
 
-    /// Returns the groups with samples, of all scenarios, in order of first use. Also the root.
+    /// Returns the root and the groups with samples, of all scenarios, in order of first use.
     #[must_use]
     pub fn sections(&self) -> Vec<&Section> {
         by_first_use(&self.sections)
@@ -317,7 +320,7 @@ impl Aggregator {
         scenarios
     }
 
-    /// Returns all checks in order of first use. Checks of the same name are one.
+    /// Returns all checks in order of first use. Checks with equal names are combined.
     #[must_use]
     pub fn checks(&self) -> Vec<Check> {
         let mut all: Vec<&Check> = self.sections.iter().flat_map(|own| &own.checks).collect();
@@ -335,7 +338,7 @@ impl Aggregator {
         merged
     }
 
-    /// Returns how many values had a metric that was not registered.
+    /// Returns the number of values whose metric was not registered.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped

@@ -2,14 +2,14 @@
 
 use crate::tags::Tags;
 
-/// A metric, or the part of its samples that has certain tags.
+/// Selects all samples of a metric, or those with certain tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// As written.
+    /// Name as written by the user.
     pub name: String,
     /// Name of the metric.
     pub metric: String,
-    /// Tags that samples must have. Empty means all samples.
+    /// Tags that the samples must have. Empty means all samples.
     pub tags: Vec<(String, String)>,
 }
 
@@ -18,7 +18,7 @@ impl Selection {
     ///
     /// # Errors
     ///
-    /// Returns a text if the braces do not match or have no tags with values in them.
+    /// Returns k6's text if the braces do not match or do not contain tags with values.
     pub fn parse(name: &str) -> Result<Selection, String> {
         let unmatched = || {
             format!(
@@ -56,15 +56,15 @@ impl Selection {
         })
     }
 
-    /// Returns what is between the braces, or `None` for a whole metric.
+    /// Returns the text between the braces, or `None` for a whole metric.
     #[must_use]
     pub fn suffix(&self) -> Option<&str> {
         let (_, rest) = self.name.split_once('{')?;
         rest.strip_suffix('}')
     }
 
-    /// Returns whether samples with these tags belong to it. A tag that is absent equals no value
-    /// but the empty one.
+    /// Returns whether samples with these tags belong to the selection. A missing tag only equals
+    /// an empty value.
     #[must_use]
     pub fn matches(&self, tags: &Tags) -> bool {
         let mut pairs = self.tags.iter();

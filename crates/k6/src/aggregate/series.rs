@@ -1,9 +1,9 @@
-//! Values of one metric or sub-metric.
+//! Aggregated values of one metric or sub-metric.
 
 use super::{sum::Sum, trend::Trend, trend_stat::TrendStat};
 use crate::metric::MetricType;
 
-/// Aggregated values of a metric.
+/// The aggregated values of a metric.
 #[derive(Debug, Clone)]
 pub enum Series {
     /// A sum.
@@ -13,7 +13,7 @@ pub enum Series {
         /// Number of samples.
         samples: u64,
     },
-    /// The last value.
+    /// The last value, with minimum and maximum.
     Gauge {
         /// Value of the last sample.
         value: f64,
@@ -21,16 +21,16 @@ pub enum Series {
         min: f64,
         /// Largest value.
         max: f64,
-        /// When the last sample was, in nanoseconds since 1970.
+        /// Time of the last sample, in nanoseconds since 1970.
         last_ns: i64,
         /// Number of samples.
         samples: u64,
     },
     /// The share of values that are not 0.
     Rate {
-        /// Values that are not 0.
+        /// Number of values that are not 0.
         passes: u64,
-        /// All values.
+        /// Number of all values.
         total: u64,
     },
     /// A distribution.
@@ -38,7 +38,7 @@ pub enum Series {
 }
 
 impl Series {
-    /// Returns a series without samples.
+    /// Creates a series without samples.
     #[must_use]
     pub fn new(metric_type: MetricType) -> Series {
         match metric_type {
@@ -61,7 +61,8 @@ impl Series {
         }
     }
 
-    /// Adds a value. Values that are not finite are ignored, but count as true for a rate.
+    /// Adds a value. Values that are not finite are ignored, except that they count as true for a
+    /// rate.
     pub fn add(&mut self, wall_ns: i64, value_added: f64) {
         if let Series::Rate { passes, total } = self {
             *passes += u64::from(value_added != 0.0);
@@ -156,12 +157,12 @@ impl Series {
                 *total += n;
             }
             (Series::Trend(trend), Series::Trend(more)) => trend.merge(more),
-            // Both have the type of the metric.
+            // Both series have the type of the metric.
             _ => {}
         }
     }
 
-    /// Returns true without samples.
+    /// Returns whether there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -200,7 +201,7 @@ impl Series {
     }
 }
 
-/// Returns a sum per second, or 0 if no time has passed.
+/// Returns the sum per second, or 0 if no time has passed.
 #[must_use]
 pub fn per_second(sum: f64, duration_ns: u64) -> f64 {
     match duration_ns {

@@ -1,6 +1,6 @@
-//! A sum of floats that keeps its precision over many values.
+//! A sum of floats that stays precise over many values.
 
-/// Sum of finite values, with the error of each addition compensated. It stays finite.
+/// A sum of finite values that compensates the error of each addition. It stays finite.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sum {
     total: f64,

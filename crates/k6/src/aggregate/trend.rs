@@ -1,14 +1,14 @@
 //! Distribution of a trend's values.
 //!
-//! The first 1,000 values are kept, so percentiles of short runs are exact. Then values are counted
-//! in buckets: 512 per power of two, which limits the relative error of a percentile to 0.1 %.
-//! Count, sum, minimum and maximum are always exact.
+//! The first 1,000 values are stored, so percentiles of short runs are exact. Further values are
+//! counted in buckets: 512 per power of two, which limits the relative error of a percentile to 0.1
+//! %. Count, sum, minimum and maximum are always exact.
 
 use super::sum::Sum;
 
 const MAX_EXACT: usize = 1_000;
 const BUCKETS: usize = 512;
-/// Bits of a float's mantissa that do not choose a bucket.
+/// Number of mantissa bits that do not affect the bucket.
 const LOW_BITS: u32 = 52 - 9;
 
 /// Counts of the values between two powers of two.
@@ -25,7 +25,7 @@ enum Values {
     Buckets(Vec<Page>),
 }
 
-/// Distribution of values. Values that are not finite are ignored.
+/// The distribution of a trend's values. Values that are not finite are ignored.
 #[derive(Debug, Clone)]
 pub struct Trend {
     values: Values,
@@ -53,7 +53,7 @@ struct Bucket {
 }
 
 fn bucket_of(value: f64) -> Bucket {
-    // Makes no difference between the two zeros.
+    // Treat the two zeros as equal.
     let bits = (value + 0.0).to_bits();
     let exponent = i32::try_from((bits >> 52) & 0x7ff).unwrap_or(0);
     let index = ((bits >> LOW_BITS) & (BUCKETS as u64 - 1)) as usize;
@@ -121,7 +121,7 @@ impl Trend {
         }
     }
 
-    /// Moves the values into buckets.
+    /// Moves the stored values into buckets.
     fn use_buckets(&mut self) {
         if let Values::Exact(values) = &self.values {
             let mut pages = Vec::new();
@@ -154,7 +154,7 @@ impl Trend {
                     count_in(own, &bucket_of(*value), 1);
                 }
             }
-            // The own values are in buckets.
+            // This distribution already uses buckets.
             (Values::Exact(_), _) => {}
         }
     }
@@ -177,7 +177,7 @@ impl Trend {
         self.max
     }
 
-    /// Returns the arithmetic mean, or 0 without values.
+    /// Returns the arithmetic mean, or 0 if there are no values.
     #[must_use]
     pub fn mean(&self) -> f64 {
         match self.count {
@@ -186,8 +186,8 @@ impl Trend {
         }
     }
 
-    /// Returns percentiles, in the order given: position `p·(n−1)/100` of the sorted values, linear
-    /// between neighbours. 0 without values.
+    /// Returns percentiles in the given order: the value at position `p·(n−1)/100` of the sorted
+    /// values, interpolated linearly. 0 if there are no values.
     #[must_use]
     pub fn percentiles(&self, percents: &[f64]) -> Vec<f64> {
         let sorted = match &self.values {
@@ -222,7 +222,7 @@ impl Trend {
         percents.iter().map(percentile).collect()
     }
 
-    /// Returns a percentile. See [`Trend::percentiles`].
+    /// Returns a percentile, see [`Trend::percentiles`].
     #[must_use]
     pub fn percentile(&self, percent: f64) -> f64 {
         self.percentiles(&[percent]).first().copied().unwrap_or(0.0)

@@ -1,4 +1,4 @@
-//! Statistics of trends, by k6's names.
+//! Statistics of trends, under k6's names.
 
 use std::fmt;
 
@@ -15,11 +15,11 @@ pub enum TrendStat {
     Max,
     /// Number of samples.
     Count,
-    /// Percentile.
+    /// A percentile.
     Percentile {
-        /// From 0 to 100.
+        /// Percentage, from 0 to 100.
         percent: f64,
-        /// As the user wrote it: `p(99.9)`.
+        /// Name as written by the user: `p(99.9)`.
         name: String,
     },
 }
@@ -70,7 +70,7 @@ fn parse_percentile(text: &str) -> Result<TrendStat, String> {
     })
 }
 
-/// Parses a decimal number, without the words that Rust also accepts.
+/// Parses a decimal number. Rejects words such as `inf`, which Rust accepts.
 pub(crate) fn parse_decimal(text: &str) -> Option<f64> {
     let is_number = text.bytes().all(|byte| b"0123456789.eE+-".contains(&byte));
     let value = text.parse::<f64>().ok().filter(|_| is_number)?;

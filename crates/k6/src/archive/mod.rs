@@ -13,14 +13,14 @@ use tar::TarEntry;
 pub struct ArchiveFile {
     /// Name in the archive: `file/home/me/lib.js` or `https/example.com/lib.js`.
     pub name: String,
-    /// Content.
+    /// Content of the file.
     pub content: Vec<u8>,
 }
 
-/// A test with its files.
+/// A test with all its files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Archive {
-    /// Options of the test, as scripts write them.
+    /// Options of the test, in the form that scripts use.
     pub options: Value,
     /// URL of the main script.
     pub filename: String,
@@ -28,15 +28,15 @@ pub struct Archive {
     pub pwd: String,
     /// Variables for `__ENV`.
     pub env: Vec<(String, String)>,
-    /// `extended` or `base`.
+    /// Compatibility mode: `extended` or `base`.
     pub compatibility_mode: String,
-    /// Main script.
+    /// Content of the main script.
     pub script: Vec<u8>,
-    /// Other files.
+    /// Other files of the test.
     pub files: Vec<ArchiveFile>,
 }
 
-/// Returns the name in the archive of a file, such as `file:///home/me/lib.js`.
+/// Returns the name of a file in the archive. `url` is for example `file:///home/me/lib.js`.
 #[must_use]
 pub fn name_of_url(url: &str) -> String {
     match url.strip_prefix("file:///") {
@@ -55,13 +55,13 @@ pub fn url_of_name(name: &str) -> String {
 }
 
 impl Archive {
-    /// Whether a file is a tar file, and not a script.
+    /// Returns whether a file is a tar file instead of a script.
     #[must_use]
     pub fn is_archive(bytes: &[u8]) -> bool {
         bytes.get(257..262) == Some(b"ustar")
     }
 
-    /// Returns the tar file.
+    /// Returns the archive as a tar file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let env = self.env.iter();
@@ -97,7 +97,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// Returns a text if the file is not a tar file, or if it does not hold a test.
+    /// Returns a text if the file is not a tar file, or if it does not contain a test.
     pub fn read(bytes: &[u8]) -> Result<Archive, String> {
         let mut metadata = None;
         let mut script = None;
@@ -112,7 +112,7 @@ impl Archive {
                         content: content.to_vec(),
                     });
                 }
-                // Other names are of other versions of k6.
+                // Other names belong to other versions of k6.
                 _ => {}
             }
         }

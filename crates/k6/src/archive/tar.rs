@@ -1,4 +1,4 @@
-//! A small reader and writer of tar files: regular files with names of any length.
+//! A minimal reader and writer for tar files: regular files with names of any length.
 
 const BLOCK: usize = 512;
 const NAME: usize = 100;
@@ -6,10 +6,10 @@ const SIZE_AT: usize = 124;
 const CHECKSUM_AT: usize = 148;
 const TYPE_AT: usize = 156;
 const PREFIX_AT: usize = 345;
-/// Longest name that is accepted.
+/// Maximum length of a name to accept.
 const MAX_NAME: usize = 1 << 16;
 
-/// A regular file.
+/// A regular file in a tar file.
 pub(super) struct TarEntry<'a> {
     pub name: String,
     pub content: &'a [u8],
@@ -28,7 +28,7 @@ pub(super) fn append(bytes: &mut Vec<u8>, name: &str, content: &[u8]) {
     append_record(bytes, name, b'0', content);
 }
 
-/// Appends the end of the file.
+/// Appends the end marker of a tar file.
 pub(super) fn finish(bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len() + 2 * BLOCK, 0);
 }
@@ -74,7 +74,7 @@ fn pax_record(key: &str, value: &str) -> String {
 ///
 /// # Errors
 ///
-/// Returns a text if a header is damaged or if the file ends early.
+/// Returns a text if a header is damaged or the file ends early.
 pub(super) fn entries(bytes: &[u8]) -> Result<Vec<TarEntry<'_>>, String> {
     let mut entries = Vec::new();
     let mut rest = bytes;

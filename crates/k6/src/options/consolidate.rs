@@ -1,24 +1,24 @@
-//! Makes one set of options from the layers of a test.
+//! Consolidation of the option layers of a test.
 
 use std::fmt;
 
 use super::{Options, value::TextMap};
 use crate::{aggregate::trend_stat::TrendStat, text::go_quote};
 
-/// Layers of options, from the lowest to the highest.
+/// The layers of options, from the lowest to the highest.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
-    /// Configuration file.
+    /// Options from the configuration file.
     pub config: Options,
-    /// Exported by the script, or of an archive.
+    /// Options that the script exports, or that an archive contains.
     pub script: Options,
-    /// Environment.
+    /// Options from the environment.
     pub env: Options,
-    /// Command line.
+    /// Options from the command line.
     pub cli: Options,
 }
 
-/// Options of all layers, with warnings for the log.
+/// The consolidated options, with warnings for the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Consolidated {
     /// Options.
@@ -27,7 +27,7 @@ pub struct Consolidated {
     pub warnings: Vec<String>,
 }
 
-/// The options of all layers are invalid. The exit code is 104.
+/// The error for invalid consolidated options. The exit code is 104.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidOptions(pub String);
 
@@ -42,11 +42,11 @@ impl std::error::Error for InvalidOptions {}
 const FEATURES: [&str; 3] = ["freeze-env", "merge-run-tags", "native-histograms"];
 
 /// Takes each option from the highest layer that sets it. A layer that sets `duration`,
-/// `iterations`, `stages` or `scenarios` hides all four of the layers below.
+/// `iterations`, `stages` or `scenarios` hides all four options in the layers below.
 ///
 /// # Errors
 ///
-/// Returns an error if a statistic or the time unit of the summary does not exist.
+/// Fails if a statistic or the time unit of the summary does not exist.
 pub fn consolidate(layers: &Layers) -> Result<Consolidated, InvalidOptions> {
     let ordered = [
         (&layers.config, ""),

@@ -1,4 +1,4 @@
-//! The flags of the commands, and what each sets.
+//! The flags of the commands, and the setting that each flag changes.
 
 use super::{
     Options,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::text::go_quote;
 
-/// What a flag sets.
+/// The options and settings that flags change.
 pub(super) struct Target<'a> {
     pub options: &'a mut Options,
     pub settings: &'a mut Settings,
@@ -15,11 +15,11 @@ pub(super) struct Target<'a> {
 
 /// Whether a flag takes a value.
 pub(super) enum Arity {
-    /// None, or one after `=`.
+    /// No value, or one after `=`.
     Bool,
-    /// One.
+    /// One value.
     Value,
-    /// One after `=`, or this one.
+    /// One value after `=`, or otherwise this default.
     Optional(&'static str),
 }
 
@@ -67,7 +67,7 @@ macro_rules! bool_setting {
     };
 }
 
-/// Flags of all commands.
+/// Flags that all commands accept.
 pub(super) const GLOBAL: &[Flag] = &[
     text_setting!("log-output", None, log_output),
     text_setting!("log-format", None, log_format),
@@ -83,7 +83,7 @@ pub(super) const GLOBAL: &[Flag] = &[
     bool_setting!("help", Some('h'), help),
 ];
 
-/// Flags that set options and the script's environment: of `run`, `archive` and `inspect`.
+/// Flags of `run`, `archive` and `inspect` that set options and the script's environment.
 pub(super) const OPTIONS: &[Flag] = &[
     option!("vus", Some('u'), Arity::Value, "vus"),
     option!("duration", Some('d'), Arity::Value, "duration"),

@@ -1,4 +1,4 @@
-//! Reads the command lines of `k6 run`, `archive` and `inspect` by the rules of pflag.
+//! Parser for the command lines of `k6 run`, `archive` and `inspect`, with the rules of pflag.
 
 use std::fmt;
 
@@ -9,29 +9,29 @@ use super::{
 };
 use crate::text::go_quote;
 
-/// Commands that read a script.
+/// A command that reads a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Runs a test.
+    /// Run a test.
     Run,
-    /// Writes a test with its files into an archive.
+    /// Write a test with its files to an archive.
     Archive,
-    /// Prints the options of a test.
+    /// Print the options of a test.
     Inspect,
 }
 
 /// A parsed command line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFlags {
-    /// Script as typed. `-` means standard input. Empty if the usage is asked for.
+    /// Script as typed. `-` means standard input. Empty if the usage text was requested.
     pub script: String,
-    /// Options of the test: the highest layer.
+    /// Options of the test from the command line, which are the highest layer.
     pub options: Options,
-    /// Settings of the run. Those of the environment apply where they are unset.
+    /// Settings of the run. Where they are unset, the environment's settings apply.
     pub settings: Settings,
 }
 
-/// The command line is invalid. The exit code is 255.
+/// The error for an invalid command line. The exit code is 255.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageError(pub String);
 
@@ -48,7 +48,7 @@ impl RunFlags {
     ///
     /// # Errors
     ///
-    /// Returns an error for unknown flags, for invalid values, and unless there is one script.
+    /// Fails for unknown flags and invalid values, and unless there is exactly one script.
     pub fn parse(arguments: &[String]) -> Result<RunFlags, UsageError> {
         RunFlags::parse_for(Command::Run, arguments)
     }
@@ -57,7 +57,7 @@ impl RunFlags {
     ///
     /// # Errors
     ///
-    /// Returns an error for unknown flags, for invalid values, and unless there is one script.
+    /// Fails for unknown flags and invalid values, and unless there is exactly one script.
     pub fn parse_for(command: Command, arguments: &[String]) -> Result<RunFlags, UsageError> {
         let own = match command {
             Command::Run => RUN,
@@ -93,7 +93,7 @@ struct Parser {
 }
 
 impl Parser {
-    /// Returns the arguments that are not flags.
+    /// Parses all flags. Returns the arguments that are not flags.
     fn parse(&mut self, arguments: &[String]) -> Result<Vec<String>, String> {
         let mut positional = Vec::new();
         let mut rest = arguments.iter();
@@ -180,7 +180,7 @@ impl Parser {
             settings: &mut self.settings,
         };
         (flag.apply)(&mut target, value).map_err(|reason| {
-            // k6 checks these after pflag, so they are not wrapped in its text.
+            // k6 checks these after pflag, so pflag's text does not surround them.
             if matches!(
                 flag.long,
                 "env" | "summary-mode" | "compatibility-mode" | "stage" | "tag"

@@ -53,7 +53,7 @@ pub const UNKNOWN_FIELDS_WARNING: &str =
 
 struct Key {
     name: &'static str,
-    /// Name of the environment variable. Empty means that there is none.
+    /// Name of the environment variable. Empty if there is none.
     env: &'static str,
     read: fn(&mut Options, &Value) -> Result<(), String>,
     read_text: fn(&mut Options, &str) -> Result<(), String>,
@@ -63,7 +63,7 @@ struct Key {
 
 macro_rules! options {
     ($($(#[$doc:meta])* $field:ident: $type:ty = $name:literal, $env:literal;)*) => {
-        /// One layer of options, or all of them consolidated. `None` means unset.
+        /// One layer of options, or all layers consolidated. `None` means unset.
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct Options {
             $($(#[$doc])* pub $field: Option<$type>,)*
@@ -91,118 +91,118 @@ macro_rules! options {
 }
 
 options! {
-    /// Starts paused.
+    /// Whether the test starts paused.
     paused: bool = "paused", "K6_PAUSED";
     /// Number of virtual users.
     vus: i64 = "vus", "K6_VUS";
     /// Duration of the load.
     duration: DurationNs = "duration", "K6_DURATION";
-    /// Number of iterations of all virtual users together.
+    /// Total number of iterations of all virtual users.
     iterations: i64 = "iterations", "K6_ITERATIONS";
-    /// Ramp of virtual users.
+    /// Ramp of the number of virtual users.
     stages: Vec<Stage> = "stages", "K6_STAGES";
     /// Scenarios by name.
     scenarios: Scenarios = "scenarios", "";
     /// Part of the test that this instance runs, such as `1/4:1/2`.
     execution_segment: String = "executionSegment", "";
-    /// Bounds of the parts of all instances, such as `0,1/4,1/2,1`.
+    /// Bounds of all instances' parts, such as `0,1/4,1/2,1`.
     execution_segment_sequence: String = "executionSegmentSequence", "";
-    /// Skips `setup`.
+    /// Whether to skip `setup`.
     no_setup: bool = "noSetup", "K6_NO_SETUP";
     /// Maximum duration of `setup`.
     setup_timeout: DurationNs = "setupTimeout", "K6_SETUP_TIMEOUT";
-    /// Skips `teardown`.
+    /// Whether to skip `teardown`.
     no_teardown: bool = "noTeardown", "K6_NO_TEARDOWN";
     /// Maximum duration of `teardown`.
     teardown_timeout: DurationNs = "teardownTimeout", "K6_TEARDOWN_TIMEOUT";
     /// Maximum duration of `handleSummary`.
     handle_summary_timeout: DurationNs = "handleSummaryTimeout", "K6_HANDLE_SUMMARY_TIMEOUT";
-    /// Maximum requests/s of all virtual users. 0 means no limit.
+    /// Maximum requests/s of all virtual users together. 0 means no limit.
     rps: i64 = "rps", "K6_RPS";
-    /// How names become addresses.
+    /// How host names are resolved to addresses.
     dns: Dns = "dns", "K6_DNS";
     /// Maximum number of redirects of a request.
     max_redirects: i64 = "maxRedirects", "K6_MAX_REDIRECTS";
-    /// Header `User-Agent`.
+    /// Value of the header `User-Agent`.
     user_agent: String = "userAgent", "K6_USER_AGENT";
-    /// Maximum parallel requests of `http.batch`.
+    /// Maximum number of parallel requests of `http.batch`.
     batch: i64 = "batch", "K6_BATCH";
-    /// Maximum parallel requests of `http.batch` per host.
+    /// Maximum number of parallel requests of `http.batch` per host.
     batch_per_host: i64 = "batchPerHost", "K6_BATCH_PER_HOST";
-    /// Logs requests and responses: `headers` or `full`.
+    /// Whether to log requests and responses: `headers` or `full`.
     http_debug: String = "httpDebug", "K6_HTTP_DEBUG";
-    /// Accepts any certificate.
+    /// Whether to accept any certificate.
     insecure_skip_tls_verify: bool = "insecureSkipTLSVerify", "K6_INSECURE_SKIP_TLS_VERIFY";
     /// Allowed cipher suites, by Go's names.
     tls_cipher_suites: Vec<String> = "tlsCipherSuites", "K6_TLS_CIPHER_SUITES";
-    /// Allowed versions of TLS.
+    /// Allowed TLS versions.
     tls_version: TlsVersions = "tlsVersion", "";
     /// Client certificates.
     tls_auth: Vec<TlsAuth> = "tlsAuth", "K6_TLSAUTH";
-    /// Thresholds by metric.
+    /// Thresholds, by metric.
     thresholds: Thresholds = "thresholds", "K6_THRESHOLDS";
-    /// Throws an exception for a failed request.
+    /// Whether a failed request throws an exception.
     throw: bool = "throw", "K6_THROW";
-    /// Addresses that requests must not use.
+    /// Addresses to which requests are not allowed.
     blacklist_ips: AddressRanges = "blacklistIPs", "K6_BLACKLIST_IPS";
-    /// Names that requests must not use.
+    /// Host names to which requests are not allowed.
     block_hostnames: HostnamePatterns = "blockHostnames", "K6_BLOCK_HOSTNAMES";
-    /// Addresses of names.
+    /// Fixed addresses for host names.
     hosts: Hosts = "hosts", "K6_HOSTS";
-    /// Closes each connection after its request.
+    /// Whether to close each connection after its request.
     no_connection_reuse: bool = "noConnectionReuse", "K6_NO_CONNECTION_REUSE";
-    /// Closes the connections of a virtual user after each iteration.
+    /// Whether to close a virtual user's connections after each iteration.
     no_vu_connection_reuse: bool = "noVUConnectionReuse", "K6_NO_VU_CONNECTION_REUSE";
     /// Minimum duration of an iteration.
     min_iteration_duration: DurationNs = "minIterationDuration", "K6_MIN_ITERATION_DURATION";
-    /// Settings of the cloud, without effect.
+    /// Settings for the cloud, which have no effect.
     cloud: Value = "cloud", "";
-    /// Settings of extensions, without effect.
+    /// Settings for extensions, which have no effect.
     ext: Value = "ext", "";
     /// Statistics of trends in the summary.
     summary_trend_stats: Vec<String> = "summaryTrendStats", "K6_SUMMARY_TREND_STATS";
-    /// Unit of times in the summary: `s`, `ms` or `us`. Empty means one per value.
+    /// Unit of times in the summary: `s`, `ms` or `us`. Empty means a suitable unit for each value.
     summary_time_unit: String = "summaryTimeUnit", "K6_SUMMARY_TIME_UNIT";
-    /// System tags of samples.
+    /// System tags that samples have.
     system_tags: SystemTags = "systemTags", "K6_SYSTEM_TAGS";
-    /// Tags of all samples.
+    /// Tags that all samples have.
     tags: TextMap = "tags", "K6_TAGS";
-    /// Size of a buffer of k6, without effect.
+    /// Size of a buffer in k6, which has no effect.
     metric_samples_buffer_size: i64 = "metricSamplesBufferSize", "K6_METRIC_SAMPLES_BUFFER_SIZE";
-    /// Keeps cookies between iterations.
+    /// Whether to keep cookies between iterations.
     no_cookies_reset: bool = "noCookiesReset", "K6_NO_COOKIES_RESET";
-    /// Drops bodies of responses unless a request asks for its body.
+    /// Whether to drop response bodies unless a request asks for its body.
     discard_response_bodies: bool = "discardResponseBodies", "K6_DISCARD_RESPONSE_BODIES";
-    /// Features that change k6's meaning.
+    /// Features that change k6's behaviour.
     features: Vec<String> = "features", "K6_FEATURES";
-    /// File for console messages. Not an option of scripts.
+    /// File for console messages. Scripts cannot set this option.
     console_output: String = "consoleOutput", "K6_CONSOLE_OUTPUT";
-    /// Addresses from which requests are sent. Not an option of scripts.
+    /// Addresses from which requests are sent. Scripts cannot set this option.
     local_ips: AddressRanges = "localIPs", "K6_LOCAL_IPS";
 }
 
-/// Keys that only flags and the environment have.
+/// Keys that only flags and the environment can set.
 const NOT_IN_SCRIPTS: [&str; 2] = ["consoleOutput", "localIPs"];
 
-/// Where options come from, for error messages.
+/// The source of options, for error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionSource {
-    /// Exported by the script.
+    /// The exported options of the script.
     Script,
-    /// Configuration file.
+    /// The configuration file.
     ConfigFile,
-    /// Environment.
+    /// The environment.
     Env,
 }
 
-/// A value of an option cannot be read. The exit code is 104.
+/// The error for an invalid option value. The exit code is 104.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionError {
-    /// Where the value comes from.
+    /// Source of the value.
     pub source: OptionSource,
-    /// Key, or name of the environment variable. Empty if the whole object is wrong.
+    /// Key, or name of the environment variable. Empty if the whole object is invalid.
     pub key: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub reason: String,
 }
 
@@ -228,7 +228,7 @@ impl fmt::Display for OptionError {
 
 impl std::error::Error for OptionError {}
 
-/// Options with the keys that do not exist.
+/// Options, and the unknown keys next to them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReadOptions {
     /// Options.
@@ -238,12 +238,12 @@ pub struct ReadOptions {
 }
 
 impl Options {
-    /// Reads the options object of a script, an archive or a configuration file. Null, and null
-    /// members, count as unset.
+    /// Reads the options object of a script, an archive or a configuration file. Null, and members
+    /// that are null, count as unset.
     ///
     /// # Errors
     ///
-    /// Returns an error if the value of a key has another type or is invalid.
+    /// Fails if a value has the wrong type or is invalid.
     pub fn from_json(value: &Value, source: OptionSource) -> Result<ReadOptions, OptionError> {
         let mut read = ReadOptions::default();
         let object = match value {
@@ -274,12 +274,12 @@ impl Options {
         Ok(read)
     }
 
-    /// Reads the options of the environment. `lookup` returns the value of a variable. Empty
+    /// Reads the options in the environment. `lookup` returns the value of a variable. Empty
     /// variables count as unset.
     ///
     /// # Errors
     ///
-    /// Returns an error if a value is invalid.
+    /// Fails if a value is invalid.
     pub fn from_env(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Options, OptionError> {
         let mut options = Options::default();
         for key in KEYS.iter().filter(|key| !key.env.is_empty()) {
@@ -299,7 +299,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// Returns an error if the key does not exist or if the value is invalid.
+    /// Fails if the key does not exist or the value is invalid.
     pub(crate) fn set_text(&mut self, name: &str, text: &str) -> Result<(), String> {
         let key = KEYS.iter().find(|key| key.name == name);
         let key = key.ok_or_else(|| format!("unknown option {}", go_quote(name)))?;
@@ -313,8 +313,8 @@ impl Options {
         }
     }
 
-    /// Returns all options as scripts write them, for `exec.test.options`, archives and `inspect`.
-    /// Unset options are null.
+    /// Returns all options in the form that scripts use, for `exec.test.options`, archives and
+    /// `inspect`. Unset options are null.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let members = KEYS
@@ -324,13 +324,13 @@ impl Options {
         Value::Object(members.collect::<Map<_, _>>())
     }
 
-    /// Returns the system tags that samples get.
+    /// Returns the system tags that samples have.
     #[must_use]
     pub fn enabled_system_tags(&self) -> SystemTags {
         self.system_tags.clone().unwrap_or_default()
     }
 
-    /// Returns whether a feature is on.
+    /// Returns whether a feature is enabled.
     #[must_use]
     pub fn has_feature(&self, name: &str) -> bool {
         let features = self.features.iter().flatten();

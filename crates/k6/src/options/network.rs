@@ -1,4 +1,4 @@
-//! Options about names and addresses.
+//! Options about host names and addresses.
 
 use std::{
     fmt,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::value::{OptionValue, TextMap, split_list};
 use crate::text::go_quote;
 
-/// Addresses from `first` to `last`, both included.
+/// The addresses from `first` to `last`, inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressRange {
     first: IpAddr,
@@ -36,7 +36,7 @@ impl AddressRange {
     ///
     /// # Errors
     ///
-    /// Returns an error for other texts.
+    /// Fails for other texts.
     pub fn parse(text: &str) -> Result<AddressRange, String> {
         AddressRange::try_parse(text)
             .ok_or_else(|| format!("{} is not a valid address or CIDR", go_quote(text)))
@@ -80,7 +80,7 @@ impl AddressRange {
         (address_bits(self.last) - address_bits(self.first)).saturating_add(1)
     }
 
-    /// Returns the address at an index. `None` means that the range is shorter.
+    /// Returns the address at an index. `None` if the range is shorter.
     #[must_use]
     pub fn nth(&self, index: u128) -> Option<IpAddr> {
         (index < self.count()).then(|| {
@@ -105,19 +105,20 @@ impl fmt::Display for AddressRange {
     }
 }
 
-/// Addresses that requests must not use (`blacklistIPs`), or that they come from (`localIPs`).
+/// Addresses to which requests are not allowed (`blacklistIPs`), or from which they are sent
+/// (`localIPs`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddressRanges(pub Vec<AddressRange>);
 
 impl AddressRanges {
-    /// Returns whether one of the ranges has an address.
+    /// Returns whether any of the ranges contains an address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|range| range.contains(address))
     }
 
-    /// Returns the address of a virtual user: the ranges are one list that repeats. `None` means
-    /// that there are no ranges.
+    /// Returns the local address of a virtual user. Virtual users take the addresses of all ranges
+    /// in turn. `None` if there are no ranges.
     #[must_use]
     pub fn for_vu(&self, vu_id: u64) -> Option<IpAddr> {
         let total = self
@@ -152,7 +153,8 @@ impl OptionValue for AddressRanges {
     }
 }
 
-/// Names of hosts that requests must not use. `*` as the first label stands for one or more labels.
+/// Host names to which requests are not allowed. `*` as the first label stands for one or more
+/// labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostnamePatterns(Vec<String>);
 
@@ -211,7 +213,7 @@ impl OptionValue for HostnamePatterns {
     }
 }
 
-/// Address that a name has instead of the one that DNS returns.
+/// The address of a host name that replaces the result of DNS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostTarget {
     /// Address.
@@ -251,7 +253,8 @@ impl Hosts {
         entries.collect::<Result<_, String>>().map(Hosts)
     }
 
-    /// Finds the address of a host: `host:port` before `host` before the longest `*.domain`.
+    /// Finds the address of a host: `host:port` takes precedence over `host`, which takes
+    /// precedence over the longest `*.domain`.
     #[must_use]
     pub fn find(&self, host: &str, port: u16) -> Option<HostTarget> {
         let host = host.to_lowercase();

@@ -1,44 +1,44 @@
-//! Option `dns`: how names become addresses.
+//! The option `dns`: how host names are resolved to addresses.
 
 use serde_json::{Value, json};
 
 use super::value::{OptionValue, split_list, wrong_type};
 use crate::{duration::DurationNs, text::go_quote};
 
-/// Option `dns`.
+/// The option `dns`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dns {
-    /// How long answers are kept. `None` means forever, 0 means not at all.
+    /// How long results are cached. `None` means forever, and 0 means not at all.
     pub ttl: Option<DurationNs>,
-    /// Which of several addresses is used.
+    /// How one of several addresses is selected.
     pub select: DnsSelect,
-    /// Which kinds of addresses are used.
+    /// Which kinds of addresses are allowed or preferred.
     pub policy: DnsPolicy,
 }
 
-/// Which of several addresses is used.
+/// How one of several addresses is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DnsSelect {
     /// The first one.
     First,
     /// A random one.
     Random,
-    /// One after the other.
+    /// The addresses in turn.
     RoundRobin,
 }
 
-/// Which kinds of addresses are used.
+/// Which kinds of addresses are allowed or preferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DnsPolicy {
-    /// IPv4 if there is one.
+    /// IPv4 if available.
     PreferIpv4,
-    /// IPv6 if there is one.
+    /// IPv6 if available.
     PreferIpv6,
     /// Only IPv4.
     OnlyIpv4,
     /// Only IPv6.
     OnlyIpv6,
-    /// Both alike.
+    /// Both, without a preference.
     Any,
 }
 

@@ -2,7 +2,7 @@
 
 use super::value::OptionValue;
 
-/// Which text is printed at the end of the test.
+/// The text that is printed at the end of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SummaryMode {
     /// Totals.
@@ -10,9 +10,9 @@ pub enum SummaryMode {
     Compact,
     /// Totals, groups and scenarios.
     Full,
-    /// Nothing. `handleSummary` is not called either.
+    /// No text. `handleSummary` is not called either.
     Disabled,
-    /// The text of k6 up to v0.57. Only with a warning.
+    /// The text of k6 up to v0.57. Prints a deprecation warning.
     Legacy,
 }
 
@@ -33,13 +33,13 @@ impl SummaryMode {
     }
 }
 
-/// Which JavaScript the test may use.
+/// The JavaScript features that the test may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CompatibilityMode {
-    /// With TypeScript, `global`, and modules.
+    /// Includes TypeScript, `global`, and modules.
     #[default]
     Extended,
-    /// Only what the engine itself has.
+    /// Only the features of the engine itself.
     Base,
 }
 
@@ -66,7 +66,7 @@ impl CompatibilityMode {
 
 macro_rules! settings {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
-        /// Settings of one layer: command line or environment. `None` means unset.
+        /// The settings of one layer: command line or environment. `None` means unset.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct Settings {
             $($(#[$doc])* pub $field: Option<$type>,)*
@@ -77,7 +77,7 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// Returns these settings, and for unset ones those of a lower layer.
+            /// Returns these settings, completed with those of a lower layer.
             #[must_use]
             pub fn or(mut self, lower: Settings) -> Settings {
                 $(self.$field = self.$field.or(lower.$field);)*
@@ -89,57 +89,57 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Outputs of samples, as written. See [`crate::output`].
+    /// Outputs for samples, as written. See [`crate::output`].
     out: Vec<String>,
-    /// Waits for Ctrl+C at the end.
+    /// Whether to wait for Ctrl+C at the end.
     linger: bool,
-    /// Thresholds are neither parsed nor evaluated.
+    /// Whether thresholds are neither parsed nor evaluated.
     no_thresholds: bool,
-    /// Text at the end.
+    /// Text at the end of the test.
     summary_mode: SummaryMode,
     /// File for the summary as JSON.
     summary_export: String,
-    /// The newer form of that file.
+    /// Whether to use the newer form of that file.
     new_machine_readable_summary: bool,
-    /// Fills `__ENV` with the environment. The default is true for `run` only.
+    /// Whether `__ENV` contains the environment. The default is `true` only for `run`.
     include_system_env_vars: bool,
-    /// Which JavaScript the test may use.
+    /// JavaScript features that the test may use.
     compatibility_mode: CompatibilityMode,
-    /// No usage report. Loadline never sends one.
+    /// Whether usage reports are disabled. Loadline never sends one.
     no_usage_report: bool,
-    /// `js` or `archive`. `None` means by the file's name.
+    /// Type of the test: `js` or `archive`. `None` determines it by the file's name.
     test_type: String,
-    /// Output of traces.
+    /// Destination of traces.
     traces_output: String,
     /// Configuration file.
     config: String,
-    /// No banner and no progress.
+    /// Whether to omit the banner and the progress.
     quiet: bool,
-    /// Also logs debug messages.
+    /// Whether to log debug messages too.
     verbose: bool,
-    /// No colours.
+    /// Whether to omit colours.
     no_color: bool,
-    /// Where the log goes. See [`crate::log`].
+    /// Destination of the log. See [`crate::log`].
     log_output: String,
-    /// Form of the log. See [`crate::log`].
+    /// Format of the log. See [`crate::log`].
     log_format: String,
     /// Address of the REST API.
     address: String,
-    /// Serves profiles.
+    /// Whether to serve profiles.
     profiling_enabled: bool,
     /// Source of secrets.
     secret_source: String,
-    /// Refuses to fetch remote modules.
+    /// Whether to refuse fetching remote modules.
     offline: bool,
-    /// Prints the usage.
+    /// Whether to print the usage text.
     help: bool,
-    /// Archive to write, for `archive`.
+    /// File of the archive to write, for `archive`.
     archive_out: String,
-    /// Adds duration and virtual users, for `inspect`.
+    /// Whether to add the duration and the virtual users, for `inspect`.
     execution_requirements: bool,
 }
 
-/// Splits outputs at commas. Arguments of the CSV output have commas themselves.
+/// Splits outputs at commas. Arguments of the CSV output may contain commas themselves.
 fn split_outputs(list: &str) -> Vec<String> {
     let mut outputs: Vec<String> = Vec::new();
     for part in list.split(',') {
@@ -188,7 +188,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Reads the settings of the environment. `lookup` returns the value of a variable.
+    /// Reads the settings in the environment. `lookup` returns the value of a variable.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Options `tlsVersion` and `tlsAuth`.
+//! The options `tlsVersion` and `tlsAuth`.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::text::go_quote;
 
-/// Versions of TLS.
+/// A TLS version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TlsVersion {
     /// TLS 1.0.
@@ -37,12 +37,12 @@ impl TlsVersion {
     }
 }
 
-/// Option `tlsVersion`: the versions that are allowed. `None` means no bound.
+/// The option `tlsVersion`: the range of allowed versions. `None` means no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TlsVersions {
-    /// The lowest one.
+    /// Lowest allowed version.
     pub min: Option<TlsVersion>,
-    /// The highest one.
+    /// Highest allowed version.
     pub max: Option<TlsVersion>,
 }
 
@@ -80,16 +80,16 @@ impl OptionValue for TlsVersions {
     }
 }
 
-/// A client certificate of option `tlsAuth`.
+/// A client certificate of the option `tlsAuth`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TlsAuth {
-    /// Domains for which it is used. Empty means all.
+    /// Domains for which the certificate is used. Empty means all domains.
     pub domains: Vec<String>,
-    /// Certificate chain in PEM.
+    /// Certificate chain (PEM).
     pub cert: String,
-    /// Private key in PEM.
+    /// Private key (PEM).
     pub key: String,
-    /// Password of the key. Empty means none.
+    /// Password of the key. Empty if it has none.
     pub password: String,
 }
 

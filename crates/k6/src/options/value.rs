@@ -1,26 +1,27 @@
-//! Types of option values: how each is read from JSON and from texts, and written as JSON.
+//! Types of option values: how to read each type from JSON and text, and how to write it as JSON.
 
 use serde_json::Value;
 
 use crate::{duration::DurationNs, text::go_quote};
 
-/// Type of an option's value.
+/// The type of an option's value.
 pub trait OptionValue: Sized {
-    /// Reads a value of a script or a configuration file. `None` means that it counts as unset.
+    /// Reads a value from a script or a configuration file. `None` means that the value counts as
+    /// unset.
     ///
     /// # Errors
     ///
-    /// Returns a text that says what is wrong with the value.
+    /// Returns a description of the problem if the value is invalid.
     fn from_json(value: &Value) -> Result<Option<Self>, String>;
 
-    /// Reads the value of a flag or of an environment variable.
+    /// Reads the value of a flag or an environment variable.
     ///
     /// # Errors
     ///
-    /// Returns a text that says what is wrong with the value.
+    /// Returns a description of the problem if the value is invalid.
     fn from_text(text: &str) -> Result<Self, String>;
 
-    /// Returns the value as scripts write it.
+    /// Returns the value in the form that scripts use.
     fn to_json(&self) -> Value;
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn wrong_type(value: &Value, expected: &str) -> String {
     format!("expected {expected}, but got {actual}")
 }
 
-/// Splits a list at commas. The parts have no spaces around them, and empty parts are left out.
+/// Splits a list at commas. Trims the parts, and omits empty ones.
 pub(super) fn split_list(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(',').map(str::trim);
     parts.filter(|part| !part.is_empty())
@@ -84,7 +85,8 @@ impl OptionValue for i64 {
     }
 }
 
-/// Converts also numbers such as `10.0`, which a script's engine may deliver.
+/// Converts a whole number, including numbers such as `10.0`, which the engine of a script may
+/// return.
 fn whole_number(number: &serde_json::Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;
@@ -147,7 +149,7 @@ impl OptionValue for Vec<String> {
     }
 }
 
-/// A value that only the cloud or an extension uses. It is kept as it is.
+/// A value that only the cloud or an extension uses. It is kept unchanged.
 impl OptionValue for Value {
     fn from_json(value: &Value) -> Result<Option<Value>, String> {
         Ok(Some(value.clone()))
@@ -162,12 +164,12 @@ impl OptionValue for Value {
     }
 }
 
-/// Names with texts, in the order given. A later value of a name replaces the earlier one.
+/// Names with texts, in the given order. A later text for a name replaces the earlier one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextMap(pub Vec<(String, String)>);
 
 impl TextMap {
-    /// Sets a name's text.
+    /// Sets the text for a name.
     pub fn set(&mut self, name: &str, text: &str) {
         match self.0.iter_mut().find(|(own, _)| own == name) {
             Some((_, own)) => text.clone_into(own),
@@ -175,7 +177,7 @@ impl TextMap {
         }
     }
 
-    /// Returns a name's text.
+    /// Returns the text for a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(own, _)| own == name);
@@ -217,10 +219,10 @@ impl OptionValue for TextMap {
     }
 }
 
-/// A stage of a ramp.
+/// A stage of a ramp, as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stage {
-    /// How long it takes to reach the target. `None` means unset, which is an error in a scenario.
+    /// Time until the target is reached. `None` means unset, which is an error in a scenario.
     pub duration: Option<DurationNs>,
     /// Number of virtual users, or of iterations per time unit, at the end of the stage.
     pub target: Option<i64>,
@@ -231,7 +233,7 @@ impl Stage {
     ///
     /// # Errors
     ///
-    /// Returns an error if the duration or the target is invalid.
+    /// Fails if the duration or the target is invalid.
     pub fn parse(text: &str) -> Result<Stage, String> {
         let (duration, target) = match text.split_once(':') {
             Some((duration, target)) => (duration.trim(), target.trim()),
@@ -281,7 +283,7 @@ impl OptionValue for Vec<Stage> {
     }
 }
 
-/// Reads a member of an object. `None` means that the member is unset or null.
+/// Reads a member of an object. `None` if the member is unset or null.
 pub(crate) fn read_member<T: OptionValue>(
     object: &serde_json::Map<String, Value>,
     name: &str,
@@ -313,25 +315,25 @@ const SYSTEM_TAGS: [&str; 18] = [
     "ip",
 ];
 
-/// The system tags that samples get.
+/// The system tags that samples have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemTags(Vec<&'static str>);
 
 impl Default for SystemTags {
-    /// Returns all but `iter`, `vu`, `ocsp_status` and `ip`.
+    /// Returns all system tags except `iter`, `vu`, `ocsp_status` and `ip`.
     fn default() -> SystemTags {
         SystemTags(SYSTEM_TAGS[..14].to_vec())
     }
 }
 
 impl SystemTags {
-    /// Returns whether samples get a tag.
+    /// Returns whether samples have this tag.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains(&name)
     }
 
-    /// Returns the names.
+    /// Returns the names of the tags.
     #[must_use]
     pub fn names(&self) -> &[&'static str] {
         &self.0

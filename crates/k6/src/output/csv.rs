@@ -1,4 +1,4 @@
-//! Lines of `--out csv`.
+//! Lines of the output `--out csv`.
 
 use super::{TimeFormat, json::Sample};
 use crate::{
@@ -7,17 +7,17 @@ use crate::{
     options::value::SystemTags,
 };
 
-/// Makes the lines of samples.
+/// Formats samples as CSV lines.
 #[derive(Debug, Clone)]
 pub struct CsvLines {
-    /// System tags with columns, sorted.
+    /// System tags that have a column, sorted.
     columns: Vec<&'static str>,
     time_format: TimeFormat,
     zone: TimeZone,
 }
 
 impl CsvLines {
-    /// Returns a writer with a column for each system tag that samples get.
+    /// Creates a formatter with a column for each system tag that samples have.
     #[must_use]
     pub fn new(system_tags: &SystemTags, time_format: TimeFormat, zone: TimeZone) -> CsvLines {
         let names = system_tags.names().iter().copied();
@@ -32,7 +32,7 @@ impl CsvLines {
         }
     }
 
-    /// Returns the first line.
+    /// Returns the header line.
     #[must_use]
     pub fn header(&self) -> String {
         let first = ["metric_name", "timestamp", "metric_value"];
@@ -84,7 +84,7 @@ fn joined<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     pairs.join("&")
 }
 
-/// Quotes a field by the rules of Go's CSV writer.
+/// Appends a field, quoted by the rules of Go's CSV writer.
 fn push_field(line: &mut String, text: &str) {
     let needs_quotes = text.contains([',', '"', '\r', '\n'])
         || text.starts_with(char::is_whitespace)

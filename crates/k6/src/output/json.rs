@@ -1,4 +1,4 @@
-//! Lines of `--out json`.
+//! Lines of the output `--out json`.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
     threshold::evaluate::ThresholdSet,
 };
 
-/// A sample for the outputs.
+/// A sample, as outputs receive it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample<'a> {
     /// Time in nanoseconds since 1970.
@@ -49,7 +49,7 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// Returns a writer with times of a zone.
+    /// Creates a formatter for times in a time zone.
     #[must_use]
     pub fn new(zone: TimeZone) -> JsonLines {
         JsonLines {

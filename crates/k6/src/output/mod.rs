@@ -1,37 +1,37 @@
-//! Outputs of all samples: `--out json` and `--out csv`.
+//! Outputs for all samples: `--out json` and `--out csv`.
 //!
 //! Entry points: [`OutputSpec::parse`] for the arguments, [`OutputSpec::description`] for the start
-//! block, [`json::JsonLines`] and [`csv::CsvLines`] for the lines.
+//! block, and [`json::JsonLines`] and [`csv::CsvLines`] for the lines.
 
 pub mod csv;
 pub mod json;
 
 use crate::{duration::DurationNs, text::go_quote};
 
-/// Type of an output with its arguments.
+/// The type of an output, with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutputSpec {
     /// One JSON object per line.
     Json {
-        /// File. `None` means standard output.
+        /// Path of the file. `None` means standard output.
         path: Option<String>,
     },
     /// One line per sample.
     Csv(CsvSpec),
 }
 
-/// Arguments of the CSV output.
+/// The arguments of the CSV output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvSpec {
-    /// File. `None` means standard output.
+    /// Path of the file. `None` means standard output.
     pub path: Option<String>,
-    /// How often lines are written.
+    /// Interval at which lines are written.
     pub save_interval: DurationNs,
-    /// Form of times.
+    /// Format of times.
     pub time_format: TimeFormat,
 }
 
-/// Form of times in the CSV output.
+/// The format of times in the CSV output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeFormat {
     /// Seconds since 1970.
@@ -75,7 +75,7 @@ impl OutputSpec {
     /// # Errors
     ///
     /// Returns k6's text for types that do not exist. For types that are not supported, the text
-    /// names Loadline's equivalent. The exit code is 104.
+    /// mentions Loadline's equivalent. The exit code is 104.
     pub fn parse(
         text: &str,
         lookup: &dyn Fn(&str) -> Option<String>,
@@ -101,7 +101,7 @@ impl OutputSpec {
         Err(format!("output type '{kind}' is not supported: {instead}"))
     }
 
-    /// Returns the description in the start block.
+    /// Returns the description for the start block.
     #[must_use]
     pub fn description(&self) -> String {
         match self {
@@ -114,7 +114,8 @@ impl OutputSpec {
         }
     }
 
-    /// Returns the file. `None` means standard output. A file ending in `.gz` is compressed.
+    /// Returns the path of the file. `None` means standard output. A file ending in `.gz` is
+    /// compressed.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         match self {

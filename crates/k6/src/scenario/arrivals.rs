@@ -1,21 +1,21 @@
 //! Intended start times of the arrival-rate executors.
 //!
-//! Starts at a constant rate are exact. Within a ramp, a start is the root of a quadratic equation,
-//! computed with 64-bit floats in the form that has no cancellation: it is exact to a nanosecond
-//! for stages up to 50 days. No error accumulates, because each stage begins with the exact area
-//! under the rate.
+//! Start times at a constant rate are exact. Within a ramp, a start time is the root of a quadratic
+//! equation, computed with 64-bit floats in the form without cancellation. It is exact to a
+//! nanosecond for stages of up to 50 days. Errors do not accumulate, because each stage begins with
+//! the exact area under the rate.
 
 use super::{ConstantArrivalRate, Executor, RampingArrivalRate, Stage, total_duration};
 
-/// Start times of a constant rate.
+/// The start times at a constant rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ConstantSchedule {
     period_ns: u64,
     total: u64,
 }
 
-/// A stage with what came before it. Areas are in units of half an iteration per time unit, which
-/// makes them whole numbers.
+/// A stage, with the sums of the preceding stages. Areas are in units of half an iteration per time
+/// unit, which makes them whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Ramp {
     start_ns: u64,
@@ -53,8 +53,8 @@ impl ConstantArrivalRate {
 }
 
 impl RampingArrivalRate {
-    /// Returns the start times: when the area under the rate reaches 1, 2, and so on. A start at
-    /// the regular end is included.
+    /// Returns the start times: the times at which the area under the rate reaches 1, 2, and so on.
+    /// A start exactly at the regular end is included.
     #[must_use]
     pub fn schedule(&self) -> ArrivalSchedule {
         let mut ramps = Vec::new();
@@ -83,7 +83,8 @@ impl RampingArrivalRate {
 }
 
 impl Ramp {
-    /// Returns when the area from the stage's beginning reaches `area`, from the scenario's start.
+    /// Returns the time from the scenario's start at which the area since the stage's beginning
+    /// reaches `area`.
     fn moment(&self, area: u128) -> u64 {
         let (from, to) = (self.from as f64, self.to as f64);
         let duration = self.duration_ns as f64;
@@ -95,7 +96,7 @@ impl Ramp {
             let root = (from * from + area * (to - from) / duration).sqrt();
             (area / (from + root)) as u64
         } else {
-            // Measured from the end, where the rate is lowest: the same form without cancellation.
+            // Measure from the end, where the rate is lowest, to use the form without cancellation.
             let rest = self.area.saturating_sub(area) as f64;
             let root = (to * to + rest * (from - to) / duration).sqrt();
             let before_end = if rest > 0.0 { rest / (to + root) } else { 0.0 };
@@ -107,13 +108,13 @@ impl Ramp {
 }
 
 impl ArrivalSchedule {
-    /// Returns the number of all starts.
+    /// Returns the total number of starts.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Returns the time of a start by its index from 0. `None` means that the index is too high.
+    /// Returns the time of a start by its index, from 0. `None` if the index is too high.
     #[must_use]
     pub fn start_ns(&self, index: u64) -> Option<u64> {
         if index >= self.total {
@@ -130,7 +131,7 @@ impl ArrivalSchedule {
         }
     }
 
-    /// Returns the number of starts before a moment.
+    /// Returns the number of starts before a time.
     #[must_use]
     pub fn planned(&self, until_ns: u64) -> u64 {
         let (mut low, mut high) = (0, self.total);
@@ -163,7 +164,7 @@ impl ArrivalSchedule {
     }
 }
 
-/// Iterator over start times in nanoseconds from the scenario's start. Times never decrease.
+/// An iterator over start times, in nanoseconds from the scenario's start. Times never decrease.
 #[derive(Debug, Clone)]
 pub struct Arrivals<'a> {
     schedule: &'a ArrivalSchedule,
@@ -193,7 +194,7 @@ impl<'a> IntoIterator for &'a ArrivalSchedule {
 }
 
 impl Executor {
-    /// Returns the start times of an arrival-rate executor. `None` means another executor.
+    /// Returns the start times of an arrival-rate executor. `None` for other executors.
     #[must_use]
     pub fn arrivals(&self) -> Option<ArrivalSchedule> {
         match self {
@@ -203,8 +204,8 @@ impl Executor {
         }
     }
 
-    /// Returns the rate of an arrival-rate executor at a moment, in iterations per second. `None`
-    /// means another executor. After the regular end it is the last rate.
+    /// Returns the rate of an arrival-rate executor at a time, in iterations per second. `None` for
+    /// other executors. After the regular end, it is the last rate.
     #[must_use]
     pub fn rate_at(&self, at_ns: u64) -> Option<f64> {
         match self {
@@ -219,7 +220,7 @@ impl Executor {
         }
     }
 
-    /// Returns how much of the regular duration has passed, from 0 to 1.
+    /// Returns the share of the regular duration that has passed, from 0 to 1.
     #[must_use]
     pub fn progress_at(&self, at_ns: u64) -> f64 {
         match self.end_ns() {

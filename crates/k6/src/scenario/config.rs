@@ -8,7 +8,7 @@ use crate::{
     text::go_quote,
 };
 
-/// Kinds of executors.
+/// The kind of an executor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExecutorKind {
     /// Virtual users that loop for a duration.
@@ -17,11 +17,11 @@ pub enum ExecutorKind {
     SharedIterations,
     /// Iterations of each virtual user.
     PerVuIterations,
-    /// A number of looping virtual users that changes.
+    /// A varying number of looping virtual users.
     RampingVus,
-    /// Iterations that start at a rate.
+    /// Iterations that start at a constant rate.
     ConstantArrivalRate,
-    /// Iterations that start at a rate that changes.
+    /// Iterations that start at a varying rate.
     RampingArrivalRate,
 }
 
@@ -106,7 +106,7 @@ pub struct ScenarioConfig {
 }
 
 impl ScenarioConfig {
-    /// Returns a scenario with no parameters.
+    /// Creates a scenario without parameters.
     #[must_use]
     pub fn new(name: &str, kind: ExecutorKind) -> ScenarioConfig {
         ScenarioConfig {
@@ -192,7 +192,7 @@ impl ScenarioConfig {
     }
 }
 
-/// Option `scenarios`.
+/// The option `scenarios`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scenarios {
     /// Scenarios in the order of the script.

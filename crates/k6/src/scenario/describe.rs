@@ -1,4 +1,4 @@
-//! One line about a scenario, for the start of a run.
+//! Descriptions of scenarios on one line, for the start of a run.
 
 use super::{Executor, Scenario};
 use crate::duration::DurationNs;

@@ -1,4 +1,4 @@
-//! Makes scenarios that can run from valid ones as written.
+//! Conversion of valid scenarios, as written, to scenarios that can run.
 
 use super::{
     ConstantArrivalRate, Executor, RampingArrivalRate, RampingVus, Scenario, Stage,

@@ -1,7 +1,7 @@
-//! Scenarios and executors: from the options to what a run executes.
+//! Scenarios and executors: from the options to the plan of a run.
 //!
-//! Entry points: [`plan`] makes a [`Plan`] from consolidated options. [`Executor`] holds the
-//! parameters of a scenario's executor; [`schedule`] has its arithmetic.
+//! Entry points: [`plan`] creates a [`Plan`] from consolidated options. [`Executor`] contains the
+//! parameters of a scenario's executor, and [`schedule`] its arithmetic.
 
 pub mod arrivals;
 pub mod config;
@@ -25,22 +25,22 @@ use schedule::{VuStep, maximum_overlap};
 pub struct Stage {
     /// Duration in nanoseconds. 0 sets the target immediately.
     pub duration_ns: u64,
-    /// Virtual users, or iterations per time unit, at the end.
+    /// Number of virtual users, or iterations per time unit, at the end of the stage.
     pub target: u64,
 }
 
-/// Parameters of `ramping-vus`.
+/// The parameters of `ramping-vus`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RampingVus {
-    /// Virtual users at the start.
+    /// Number of virtual users at the start.
     pub start_vus: u64,
     /// Stages, in order.
     pub stages: Vec<Stage>,
-    /// Time that a virtual user has for its iteration after it was asked to stop.
+    /// Time that a virtual user has to finish its iteration when it must stop, in nanoseconds.
     pub graceful_ramp_down_ns: u64,
 }
 
-/// Parameters of `constant-arrival-rate`.
+/// The parameters of `constant-arrival-rate`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConstantArrivalRate {
     /// Iterations per time unit.
@@ -49,13 +49,13 @@ pub struct ConstantArrivalRate {
     pub time_unit_ns: u64,
     /// Duration in nanoseconds.
     pub duration_ns: u64,
-    /// Virtual users that exist at the start.
+    /// Number of virtual users that exist at the start.
     pub pre_allocated_vus: u64,
-    /// Maximum virtual users.
+    /// Maximum number of virtual users.
     pub max_vus: u64,
 }
 
-/// Parameters of `ramping-arrival-rate`.
+/// The parameters of `ramping-arrival-rate`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RampingArrivalRate {
     /// Iterations per time unit at the start.
@@ -64,9 +64,9 @@ pub struct RampingArrivalRate {
     pub time_unit_ns: u64,
     /// Stages, in order.
     pub stages: Vec<Stage>,
-    /// Virtual users that exist at the start.
+    /// Number of virtual users that exist at the start.
     pub pre_allocated_vus: u64,
-    /// Maximum virtual users.
+    /// Maximum number of virtual users.
     pub max_vus: u64,
 }
 
@@ -75,39 +75,39 @@ pub struct RampingArrivalRate {
 pub enum Executor {
     /// Virtual users that loop for a duration.
     ConstantVus {
-        /// Virtual users.
+        /// Number of virtual users.
         vus: u64,
         /// Duration in nanoseconds.
         duration_ns: u64,
     },
     /// Iterations that virtual users share.
     SharedIterations {
-        /// Virtual users.
+        /// Number of virtual users.
         vus: u64,
-        /// Iterations of all virtual users together.
+        /// Total number of iterations of all virtual users.
         iterations: u64,
         /// Maximum duration in nanoseconds.
         max_duration_ns: u64,
     },
     /// Iterations of each virtual user.
     PerVuIterations {
-        /// Virtual users.
+        /// Number of virtual users.
         vus: u64,
-        /// Iterations of each virtual user.
+        /// Number of iterations of each virtual user.
         iterations: u64,
         /// Maximum duration in nanoseconds.
         max_duration_ns: u64,
     },
-    /// A number of looping virtual users that changes.
+    /// A varying number of looping virtual users.
     RampingVus(RampingVus),
-    /// Iterations that start at a rate.
+    /// Iterations that start at a constant rate.
     ConstantArrivalRate(ConstantArrivalRate),
-    /// Iterations that start at a rate that changes.
+    /// Iterations that start at a varying rate.
     RampingArrivalRate(RampingArrivalRate),
 }
 
 impl Executor {
-    /// Returns the kind.
+    /// Returns the kind of the executor.
     #[must_use]
     pub fn kind(&self) -> ExecutorKind {
         match self {
@@ -172,21 +172,21 @@ fn total_duration(stages: &[Stage]) -> u64 {
 /// A scenario that can run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
-    /// Name.
+    /// Name of the scenario.
     pub name: String,
-    /// Executor.
+    /// Executor with its parameters.
     pub executor: Executor,
-    /// Exported function that an iteration calls.
+    /// Name of the exported function that an iteration calls.
     pub exec: String,
-    /// Variables that `__ENV` has in addition.
+    /// Additional variables for `__ENV`.
     pub env: Vec<(String, String)>,
     /// Tags of the scenario's samples.
     pub tags: Vec<(String, String)>,
     /// Start in nanoseconds from the start of the load.
     pub start_time_ns: u64,
-    /// Time that iterations have after the regular end, in nanoseconds.
+    /// Time that iterations have to finish after the regular end, in nanoseconds.
     pub graceful_stop_ns: u64,
-    /// The scenario asks for a browser.
+    /// Whether the scenario requires a browser.
     pub needs_browser: bool,
 }
 
@@ -204,7 +204,7 @@ impl Scenario {
     }
 
     /// Returns how many virtual users the scenario needs over time, from the start of the load,
-    /// including those that are finishing. `count` chooses planned or maximum virtual users.
+    /// including those that are finishing. `count` selects the planned or the maximum number.
     fn requirement(&self, count: fn(&Executor) -> u64) -> Vec<VuStep> {
         let mut steps = match &self.executor {
             Executor::RampingVus(ramp) => ramp.reserved_steps(self.graceful_stop_ns),
@@ -230,7 +230,7 @@ impl Scenario {
     }
 }
 
-/// What a run executes.
+/// The scenarios that a run executes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Scenarios, sorted by start time, then by name.
@@ -240,8 +240,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the number of virtual users that are initialised before the start. Scenarios that do
-    /// not overlap in time share them.
+    /// Returns the number of virtual users to initialise before the start. Scenarios that do not
+    /// overlap in time share them.
     #[must_use]
     pub fn planned_vus(&self) -> u64 {
         self.planned_vus_in(&|_, vus| vus)
@@ -308,7 +308,7 @@ impl Plan {
         maximum_overlap(&requirements.collect::<Vec<_>>())
     }
 
-    /// Returns the maximum duration in nanoseconds, with graceful stops, without `setup` and
+    /// Returns the maximum duration in nanoseconds. It includes graceful stops, but not `setup` and
     /// `teardown`.
     #[must_use]
     pub fn max_duration_ns(&self) -> u64 {
@@ -325,12 +325,12 @@ impl Plan {
     }
 }
 
-/// The configuration of the scenarios is invalid. The exit code is 104.
+/// The error for an invalid configuration of scenarios. The exit code is 104.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanError {
-    /// Options exclude each other, or something is not supported.
+    /// Options contradict each other, or a feature is not supported.
     Conflict(String),
-    /// Problems of scenarios.
+    /// The problems of all scenarios.
     Problems(Vec<String>),
 }
 
@@ -351,13 +351,12 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Makes the scenarios of a run from consolidated options. `is_exported` tells whether the script
-/// exports a function of a name.
+/// Creates the scenarios of a run from consolidated options. `is_exported` returns whether the
+/// script exports a function with a name.
 ///
 /// # Errors
 ///
-/// Returns an error with all problems of all scenarios, or with the first pair of options that
-/// exclude each other.
+/// Fails with all problems of all scenarios, or with the first pair of contradicting options.
 pub fn plan(options: &Options, is_exported: &dyn Fn(&str) -> bool) -> Result<Plan, PlanError> {
     shortcuts::refuse_segments(options).map_err(PlanError::Conflict)?;
     let resolved = shortcuts::resolve(options).map_err(PlanError::Conflict)?;

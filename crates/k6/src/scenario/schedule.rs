@@ -6,21 +6,21 @@ use std::collections::VecDeque;
 
 use super::{RampingVus, Stage, total_duration};
 
-/// From a moment on, a number of virtual users.
+/// A number of virtual users that applies from a time on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VuStep {
     /// Nanoseconds from the scenario's start.
     pub at_ns: u64,
-    /// Active virtual users from then on.
+    /// Number of active virtual users from that time.
     pub vus: u64,
 }
 
-/// Iterator over the changes of the number of active virtual users. The first step is at 0.
+/// An iterator over the changes of the number of active virtual users. The first step is at 0.
 #[derive(Debug, Clone)]
 pub struct VuSteps<'a> {
     stages: &'a [Stage],
     stage_end_ns: u64,
-    /// Target and virtual users at the beginning of the current stage.
+    /// Number of virtual users at the beginning of the current stage.
     from: u64,
     to: u64,
     duration_ns: u64,
@@ -28,11 +28,12 @@ pub struct VuSteps<'a> {
     is_first: bool,
 }
 
-/// Steps up to which the virtual users of overlapping scenarios are added exactly.
+/// Maximum number of steps for which the virtual users of overlapping scenarios are added up
+/// exactly.
 const MAX_STEPS: u64 = 1_000_000;
 
 impl RampingVus {
-    /// Returns when virtual users start and stop. Numbers change by 1, except for stages without
+    /// Returns when virtual users start and stop. Numbers change by 1, except in stages without
     /// duration. Virtual users with the lowest numbers stay.
     #[must_use]
     pub fn steps(&self) -> VuSteps<'_> {
@@ -47,7 +48,7 @@ impl RampingVus {
         }
     }
 
-    /// Returns the number of active virtual users at a moment.
+    /// Returns the number of active virtual users at a time.
     #[must_use]
     pub fn vus_at(&self, at_ns: u64) -> u64 {
         let mut start_ns = 0_u64;
@@ -63,7 +64,7 @@ impl RampingVus {
         from
     }
 
-    /// Returns the number of steps of the stages.
+    /// Returns the number of steps in all stages.
     fn step_count(&self) -> u64 {
         let mut from = self.start_vus;
         let mut count = 0_u64;
@@ -74,9 +75,9 @@ impl RampingVus {
         count
     }
 
-    /// Returns how many virtual users exist over time for this scenario: the active ones, and those
+    /// Returns how many virtual users this scenario needs over time: the active ones, and those
     /// that are finishing after a step down. The last step is to 0. Ramps with more than a million
-    /// steps count with their maximum for their whole time.
+    /// steps count with their maximum for their whole duration.
     #[must_use]
     pub fn reserved_steps(&self, graceful_stop_ns: u64) -> Vec<VuStep> {
         let end_ns = total_duration(&self.stages);
@@ -114,7 +115,7 @@ impl RampingVus {
         reserved.steps
     }
 
-    /// Returns when the last virtual user has ended at the latest.
+    /// Returns the latest time at which the last virtual user ends.
     #[must_use]
     pub fn last_reserved_ns(&self, graceful_stop_ns: u64) -> u64 {
         let end_ns = total_duration(&self.stages);
@@ -139,10 +140,10 @@ impl RampingVus {
     }
 }
 
-/// Number of active virtual users in a stage, `left_ns` (> 0) before its end.
+/// Returns the number of active virtual users in a stage, `left_ns` (> 0) before its end.
 fn vus_within(from: u64, stage: Stage, left_ns: u64) -> u64 {
     let span = stage.target.abs_diff(from);
-    // A ramp is `n` virtual users away from its target from `D·n/span` before the end on.
+    // A ramp is `n` virtual users away from its target from `D·n/span` before the end.
     let missing = first_true(span, |steps| {
         let before_end = u128::from(steps) * u128::from(stage.duration_ns) / u128::from(span);
         before_end >= u128::from(left_ns)
@@ -154,7 +155,8 @@ fn vus_within(from: u64, stage: Stage, left_ns: u64) -> u64 {
     }
 }
 
-/// Returns the smallest number from 0 to `count` for which a monotone condition holds, or `count`.
+/// Returns the smallest number from 0 to `count` for which a monotone condition is true, or
+/// `count`.
 fn first_true(count: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -169,7 +171,7 @@ fn first_true(count: u64, holds: impl Fn(u64) -> bool) -> u64 {
 }
 
 impl VuSteps<'_> {
-    /// Returns the moment at which a ramp reaches a number of virtual users.
+    /// Returns the time at which a ramp reaches a number of virtual users.
     fn moment(&self, vus: u64) -> u64 {
         let before_end = u128::from(self.duration_ns) * u128::from(self.to.abs_diff(vus))
             / u128::from(self.to.abs_diff(self.from).max(1));
@@ -216,7 +218,7 @@ impl Iterator for VuSteps<'_> {
     }
 }
 
-/// Virtual users that stopped at the same moment and are finishing.
+/// Virtual users that stopped at the same time and are finishing.
 struct Finishing {
     count: u64,
     release_ns: u64,
@@ -225,7 +227,7 @@ struct Finishing {
 struct Reserved {
     steps: Vec<VuStep>,
     active: u64,
-    /// From the highest numbers, which stopped first, to the lowest ones.
+    /// Finishing virtual users, from the highest numbers, which stopped first, to the lowest.
     finishing: VecDeque<Finishing>,
     finishing_count: u64,
 }
@@ -240,7 +242,7 @@ impl Reserved {
         }
     }
 
-    /// Releases virtual users whose time ends before a moment. `None` means all.
+    /// Releases virtual users whose time ends before `now_ns`. `None` releases all.
     fn release_until(&mut self, now_ns: Option<u64>) {
         while let Some(group) = self.finishing.front() {
             let release_ns = group.release_ns;
@@ -259,7 +261,7 @@ impl Reserved {
             self.finishing.push_back(Finishing { count, release_ns });
             self.finishing_count += count;
         }
-        // Virtual users that are finishing continue, lowest numbers first.
+        // Virtual users that are finishing become active again, lowest numbers first.
         let mut more = step.vus.saturating_sub(self.active);
         while let Some(group) = self.finishing.back_mut().filter(|_| more > 0) {
             let taken = more.min(group.count);
@@ -293,7 +295,7 @@ pub(super) fn maximum_overlap(requirements: &[Vec<VuStep>]) -> u64 {
             before = vus;
         }
     }
-    // At the same moment, virtual users are returned before others are taken.
+    // Of simultaneous changes, process returned virtual users before requested ones.
     changes.sort_by_key(|change| (change.at_ns, change.delta));
     let mut sum = 0_i128;
     let mut largest = 0_i128;

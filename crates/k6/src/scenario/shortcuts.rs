@@ -1,4 +1,4 @@
-//! Scenarios of options without `scenarios`: `vus`, `duration`, `iterations` and `stages`.
+//! Scenarios for options without `scenarios`: `vus`, `duration`, `iterations` and `stages`.
 
 use super::config::{ExecutorKind, ScenarioConfig};
 use crate::options::Options;
@@ -9,7 +9,7 @@ pub(super) struct Resolved {
     pub warnings: Vec<String>,
 }
 
-/// Refuses execution segments, because virtual users and rates are not divided.
+/// Refuses execution segments, because virtual users and rates cannot be divided.
 pub(super) fn refuse_segments(options: &Options) -> Result<(), String> {
     let segment = options.execution_segment.as_deref().unwrap_or_default();
     let is_whole = matches!(
@@ -28,7 +28,7 @@ pub(super) fn refuse_segments(options: &Options) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// Returns k6's text for options that exclude each other.
+/// Returns k6's text for contradicting options.
 pub(super) fn resolve(options: &Options) -> Result<Resolved, String> {
     let stages = options.stages.as_deref().unwrap_or_default();
     let scenarios = options.scenarios.as_ref();

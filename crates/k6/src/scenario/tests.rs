@@ -191,7 +191,7 @@ fn scenarios_that_do_not_overlap_share_virtual_users() {
     let ramp = json!({"executor": "ramping-vus", "startVUs": 0, "gracefulRampDown": "1s",
         "stages": [{"duration": "10s", "target": 10}, {"duration": "10s", "target": 0}]});
     let with_ramp = json!({"scenarios": {"a": scenario(5, 17), "r": ramp}});
-    // At 17 s, three virtual users loop and one more may be finishing.
+    // At 17 s, three virtual users are looping and one more may be finishing.
     let plan = planned(with_ramp).unwrap();
     assert_eq!(plan.planned_vus(), 10);
     let rate = json!({"executor": "constant-arrival-rate", "rate": 1, "duration": "1s",
@@ -239,7 +239,7 @@ fn ramps_step_at_k6s_moments() {
 
 #[test]
 fn virtual_users_that_finish_keep_their_place() {
-    // Down by one each second, then up again before the first has left.
+    // Down by one each second, then up again before the first virtual user has left.
     let wave = ramp(3, &[(2 * S, 1), (2 * S, 3), (S, 3)], 3 * S);
     assert_eq!(pairs(wave.reserved_steps(S)), [(0, 3), (6 * S, 0)]);
     let down = ramp(2, &[(2 * S, 0)], S);
@@ -248,7 +248,7 @@ fn virtual_users_that_finish_keep_their_place() {
         [(0, 2), (2 * S, 1), (3 * S, 0)]
     );
     assert_eq!(down.last_reserved_ns(30 * S), 3 * S);
-    // No grace beyond the graceful stop.
+    // There is no additional time beyond the graceful stop.
     assert_eq!(pairs(down.reserved_steps(0)), [(0, 2), (2 * S, 0)]);
 }
 
@@ -286,17 +286,17 @@ fn ramping_rate_starts_when_the_area_is_whole() {
     assert_eq!(constant.total(), 100);
     assert_eq!(constant.start_ns(0), Some(S / 10));
     assert_eq!(constant.start_ns(99), Some(10 * S));
-    // Area t²/2 of a ramp from 0 to 10 in 10 s: start k at √(2k) s.
+    // The area of a ramp from 0 to 10 in 10 s is t²/2, so start k is at √(2k) s.
     let up = ramping_rate(0, &[(10 * S, 10)]).schedule();
     assert_eq!(up.total(), 50);
     assert_eq!(up.start_ns(1), Some(2 * S));
     assert_eq!(up.start_ns(7), Some(4 * S));
     assert_eq!(up.start_ns(49), Some(10 * S));
-    // The mirrored ramp: the area left after t is (10−t)²/2.
+    // The mirrored ramp: the remaining area after t is (10−t)²/2.
     let down = ramping_rate(10, &[(10 * S, 0)]).schedule();
     assert_eq!(down.start_ns(49), Some(10 * S));
     assert_eq!(down.start_ns(47), Some(8 * S));
-    // A jump, and a rest that is carried over: 0.5 + 1.5.
+    // A jump, and a fraction that is carried over: 0.5 + 1.5.
     let jump = ramping_rate(1, &[(S / 2, 1), (0, 3), (S / 2, 3)]).schedule();
     let starts: Vec<_> = jump.iter().collect();
     assert_eq!(starts, [S / 2 + S / 6, S]);
@@ -366,7 +366,8 @@ proptest! {
         let reserved = ramp.reserved_steps(1_000);
         let now = reserved.iter().rfind(|step| step.at_ns <= at).map_or(0, |step| step.vus);
         let first = at.saturating_sub(grace);
-        // A virtual user leaves at the end of its grace; one that stops without grace is gone.
+        // A virtual user leaves at the end of its time to finish. One that stops without such time
+        // leaves immediately.
         let largest = (first..=at).map(|moment| ramp.vus_at(moment)).max().unwrap();
         let open = (first + 1..=at).map(|moment| ramp.vus_at(moment)).max().unwrap_or(0);
         prop_assert!(now <= largest.max(start) && now >= open, "{} {} {}", now, largest, open);

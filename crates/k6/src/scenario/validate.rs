@@ -1,4 +1,4 @@
-//! What can be wrong with the values of a scenario.
+//! Validation of the values in a scenario.
 
 use super::config::{ExecutorKind, ScenarioConfig};
 use crate::{duration::DurationNs, options::value::Stage};

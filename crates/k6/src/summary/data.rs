@@ -14,21 +14,21 @@ use crate::{
     metric::{Contains, MetricType},
 };
 
-/// Facts about the run that a script sees in `handleSummary`.
+/// Facts about the run that a script receives in `handleSummary`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SummaryState {
-    /// Standard output is a terminal.
+    /// Whether standard output is a terminal.
     pub is_stdout_tty: bool,
-    /// Standard error is a terminal.
+    /// Whether standard error is a terminal.
     pub is_stderr_tty: bool,
-    /// The user asked for no colours.
+    /// Whether the user disabled colours.
     pub no_color: bool,
 }
 
 /// Facts about the run in the newer form of the export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineInfo {
-    /// Time of the summary, as RFC 3339.
+    /// Time of the summary, in RFC 3339.
     pub generated_at: String,
     /// Script as typed.
     pub script: String,
@@ -79,7 +79,7 @@ fn group_json(group: &Group<'_>) -> Value {
     })
 }
 
-/// The same with groups and checks by name.
+/// Returns the JSON of a group, with nested groups and checks by name.
 fn group_json_by_name(group: &Group<'_>) -> Value {
     let checks = group.checks();
     let checks = checks.iter();
@@ -95,7 +95,7 @@ fn group_json_by_name(group: &Group<'_>) -> Value {
     })
 }
 
-/// Leaves out `setup` and `teardown` unless they have checks.
+/// Omits `setup` and `teardown` unless they have checks.
 fn visible_groups<'a, 'b>(group: &'a Group<'b>) -> impl Iterator<Item = &'a Group<'b>> {
     group.groups.iter().filter(|own| {
         let is_stage = matches!(own.path.as_str(), "::setup" | "::teardown");
@@ -115,8 +115,8 @@ impl Summary<'_> {
         Group::from_sections(self.aggregator.sections())
     }
 
-    /// Returns the argument of `handleSummary`. `setup_data` is what `setup` returned; null is
-    /// left out.
+    /// Returns the argument of `handleSummary`. `setup_data` is the result of `setup`. If it is
+    /// null, it is omitted.
     #[must_use]
     pub fn data(&self, state: &SummaryState, setup_data: Value) -> Value {
         let stats = self.trend_stats.iter().map(|stat| stat.name());
@@ -192,7 +192,7 @@ impl Summary<'_> {
         pretty(&data)
     }
 
-    /// Returns the newer form of the summary, also for `handleSummary`.
+    /// Returns the newer form of the summary, which `handleSummary` may also receive.
     #[must_use]
     pub fn machine_readable(&self, info: &MachineInfo) -> Value {
         let checks = self.aggregator.checks();
@@ -265,7 +265,7 @@ impl Summary<'_> {
     }
 }
 
-/// Returns JSON with an indent of four spaces. Line breaks within texts are escaped, so spaces at the
+/// Returns JSON with an indent of four spaces. Line breaks in texts are escaped, so spaces at the
 /// beginning of a line are always its indent.
 fn pretty(value: &Value) -> String {
     let text = format!("{value:#}");

@@ -1,5 +1,5 @@
-//! The text of k6 up to v0.57, made from the data of `handleSummary`. The jslib's `textSummary`
-//! makes the same text.
+//! The text of k6 up to v0.57, created from the data of `handleSummary`. It equals the text of the
+//! jslib's `textSummary`.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ use super::{
 };
 use crate::aggregate::Check;
 
-/// Returns the text without the empty lines around it. `indent` is in front of each line. Parts
-/// that are missing in the data are left out.
+/// Returns the text without the empty lines around it. Each line starts with `indent`. Parts that
+/// are missing in the data are omitted.
 #[must_use]
 pub fn text_summary(data: &Value, indent: &str, with_colors: bool) -> String {
     let palette = Palette {
@@ -39,7 +39,7 @@ fn name_of(value: &Value) -> String {
     name.unwrap_or_default().to_owned()
 }
 
-/// Groups in a script's own data may be nested deeper than the stack allows.
+/// Maximum nesting of groups. A script's own data may be nested deeper than the stack allows.
 const MAX_DEPTH: usize = 100;
 
 fn push_group(

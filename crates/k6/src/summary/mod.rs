@@ -2,7 +2,7 @@
 //!
 //! Entry points: [`Summary::text`] for the default text, [`Summary::data`] for `handleSummary`,
 //! [`Summary::export`] for `--summary-export`, [`Summary::machine_readable`] for its newer form,
-//! and [`legacy::text_summary`] for the older text, also of the jslib.
+//! and [`legacy::text_summary`] for the older text, which the jslib also uses.
 
 mod data;
 pub mod legacy;
@@ -29,7 +29,7 @@ use crate::{
 use number::{TimeUnit, humanize};
 use view::{MetricView, compare_names, figures};
 
-/// What a summary is made from.
+/// The data for a summary.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<'a> {
     /// Metrics of the test.
@@ -38,7 +38,7 @@ pub struct Summary<'a> {
     pub aggregator: &'a Aggregator,
     /// Thresholds with the results of the last evaluation.
     pub thresholds: &'a ThresholdSet,
-    /// Statistics of trends.
+    /// Statistics of trends to show.
     pub trend_stats: &'a [TrendStat],
     /// Unit of times.
     pub time_unit: TimeUnit,
@@ -47,7 +47,7 @@ pub struct Summary<'a> {
 }
 
 impl Summary<'_> {
-    /// Returns the measured figure of a threshold as text, for example `3.6ms`.
+    /// Returns the measured value of a threshold as text, for example `3.6ms`.
     #[must_use]
     pub fn threshold_value(&self, metric: &MetricThresholds, method: &Method) -> String {
         let series = self.aggregator.find(self.registry, &metric.selection.name);
@@ -61,8 +61,8 @@ impl Summary<'_> {
         }
     }
 
-    /// Returns what is printed on standard output: an empty line, the text, and an empty line.
-    /// `None` means that the mode prints nothing.
+    /// Returns the text for standard output: an empty line, the summary, and an empty line. `None`
+    /// if the mode prints nothing.
     #[must_use]
     pub fn text(&self, mode: SummaryMode, with_colors: bool) -> Option<String> {
         let text = match mode {

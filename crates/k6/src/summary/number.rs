@@ -7,10 +7,10 @@ use crate::{
     text::{fixed, number, trimmed, truncated},
 };
 
-/// Unit of times: option `summaryTimeUnit`.
+/// The unit of times, set by the option `summaryTimeUnit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeUnit {
-    /// A suitable one for each value.
+    /// A suitable unit for each value.
     #[default]
     Auto,
     /// Seconds.
@@ -22,7 +22,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Reads `s`, `ms` or `us`. Other texts mean [`TimeUnit::Auto`].
+    /// Parses `s`, `ms` or `us`. Other texts give [`TimeUnit::Auto`].
     #[must_use]
     pub fn parse(text: &str) -> TimeUnit {
         match text {
@@ -34,7 +34,7 @@ impl TimeUnit {
     }
 }
 
-/// Returns a value of a metric: a share as percent, bytes, a time, or a plain number.
+/// Formats a value of a metric as percent, bytes, a time, or a plain number.
 #[must_use]
 pub fn humanize(value: f64, metric_type: MetricType, contains: Contains, unit: TimeUnit) -> String {
     if metric_type == MetricType::Rate {
@@ -47,7 +47,7 @@ pub fn humanize(value: f64, metric_type: MetricType, contains: Contains, unit: T
     }
 }
 
-/// Returns a JSON number, without decimals if it has none. Null if it is not finite.
+/// Returns a JSON number, without decimals if it is whole. Returns null if it is not finite.
 #[must_use]
 pub fn json_value(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9e15 {
@@ -56,14 +56,14 @@ pub fn json_value(value: f64) -> Value {
     Value::from(value)
 }
 
-/// Returns a share in percent, cut to two decimals.
+/// Formats a share in percent, cut to two decimals.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let cut = (share * 100.0 * 100.0).trunc() / 100.0;
     format!("{}%", fixed(cut, 2))
 }
 
-/// Returns bytes with a unit of base 1000.
+/// Formats a number of bytes with a decimal unit.
 #[must_use]
 pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
@@ -82,7 +82,7 @@ pub fn bytes(value: f64) -> String {
     format!("{} {unit}", fixed(rounded, decimals))
 }
 
-/// Returns a time that is given in milliseconds.
+/// Formats a time that is given in milliseconds.
 #[must_use]
 pub fn time(ms: f64, unit: TimeUnit) -> String {
     match unit {

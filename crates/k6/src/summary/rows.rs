@@ -9,7 +9,7 @@ use crate::{
     text::{trimmed, width},
 };
 
-/// Codes for colours, or none.
+/// Codes for colours, which may be empty.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Palette {
     pub is_enabled: bool,
@@ -60,12 +60,12 @@ impl Palette {
     }
 }
 
-/// Name and cells of a row.
+/// The name and the cells of a row.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    /// Before the name.
+    /// Text before the name.
     pub indent: String,
-    /// Name as displayed, with the spaces of a sub-metric.
+    /// Name as displayed, including the spaces before a sub-metric.
     pub name: String,
     pub cells: Cells,
 }
@@ -74,7 +74,7 @@ pub(super) struct Row {
 pub(super) enum Cells {
     /// Statistics of a trend, as label and value.
     Trend(Vec<TrendCell>),
-    /// A value, and facts about it.
+    /// A value with additional facts.
     Plain { value: String, extras: Vec<String> },
 }
 
@@ -146,8 +146,8 @@ fn raise(widths: &mut Vec<usize>, index: usize, to: usize) {
     }
 }
 
-/// Returns lines with aligned columns: names with dots up to 3 beyond the longest, then cells. The
-/// last cell of a line is not padded.
+/// Returns lines with aligned columns: names with dots up to 3 characters beyond the longest,
+/// followed by cells. The last cell of a line is not padded.
 pub(super) fn align(rows: &[Row], palette: Palette) -> Vec<String> {
     let longest = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0);
     let (mut trend_widths, mut extra_widths) = (Vec::new(), Vec::new());

@@ -24,7 +24,7 @@ const CATEGORIES: [&str; 8] = [
     "WEBSOCKET",
 ];
 
-/// Prefixes of names with their category. Earlier ones win.
+/// Prefixes of names, with their category. The first matching prefix decides.
 const PREFIXES: [(&str, &str); 19] = [
     ("http_reqs", "HTTP"),
     ("http_req_failed", "HTTP"),
@@ -144,7 +144,7 @@ impl Writer<'_, '_> {
         format!("{}={value}", method.name())
     }
 
-    /// Writes a section with its checks and metrics, and its nested groups.
+    /// Writes a section with its checks, its metrics and its nested groups.
     fn section(
         &mut self,
         indent: usize,
@@ -223,7 +223,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Returns the visible metrics of sections that belong together.
+    /// Returns the visible metrics of several sections together.
     fn section_views(&self, sections: &[&Section]) -> Vec<MetricView> {
         let mut views = Vec::new();
         for (metric, number) in self.summary.registry.all().iter().zip(0..) {
@@ -271,8 +271,8 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Returns one line per check, and a second one for a check that failed. `deeper` is the
-/// additional indent of the second one.
+/// Returns one line per check, and a second line for a check that failed. `deeper` is the
+/// additional indent of the second line.
 pub(super) fn check_lines(
     checks: &[Check],
     indent: &str,

@@ -63,7 +63,7 @@ fn tags(pairs: &[(&str, &str)]) -> Tags {
     tags
 }
 
-/// Three requests, with two checks each.
+/// Returns a fixture with three requests, with two checks each.
 fn example(is_full: bool) -> Fixture {
     let mut own = Fixture::new(
         json!({

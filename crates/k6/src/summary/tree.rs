@@ -11,11 +11,13 @@ pub(super) struct Group<'a> {
     pub groups: Vec<Group<'a>>,
 }
 
-/// Deeper groups count for the group at this depth, so that no path exhausts the stack.
+/// Maximum depth. Deeper groups count for the group at this depth, so that no path exhausts the
+/// stack.
 const MAX_DEPTH: usize = 64;
 
 impl<'a> Group<'a> {
-    /// Makes a tree from sections in order of first use. Sections with the same path share a group.
+    /// Creates a tree from sections in order of first use. Sections with the same path share a
+    /// group.
     pub fn from_sections(sections: impl IntoIterator<Item = &'a Section>) -> Group<'a> {
         let mut root = Group::default();
         for section in sections {
@@ -42,7 +44,7 @@ impl<'a> Group<'a> {
         &mut self.groups[index]
     }
 
-    /// Returns the checks directly in the group. Checks of the same name are one.
+    /// Returns the checks directly in the group. Checks with equal names are combined.
     pub fn checks(&self) -> Vec<Check> {
         let mut merged: Vec<Check> = Vec::new();
         for check in self.sections.iter().flat_map(|section| &section.checks) {

@@ -1,4 +1,5 @@
-//! Metrics as the summary shows them, from aggregated values or from the data of `handleSummary`.
+//! Metrics as the summary shows them, created from aggregated values or from the data of
+//! `handleSummary`.
 
 use std::cmp::Ordering;
 
@@ -34,7 +35,7 @@ impl MetricView {
         found.map_or(0.0, |figure| figure.value)
     }
 
-    /// Reads a metric of `handleSummary`'s data. Missing parts count as 0.
+    /// Reads a metric from the data of `handleSummary`. Missing parts count as 0.
     pub fn from_json(name: &str, metric: &Value) -> MetricView {
         let text = |key: &str| metric.get(key).and_then(Value::as_str);
         let values = metric.get("values").and_then(Value::as_object);
@@ -60,7 +61,7 @@ impl MetricView {
     }
 }
 
-/// Returns the figures of a series, by the keys of `handleSummary`'s data.
+/// Returns the figures of a series, by the keys in the data of `handleSummary`.
 pub(super) fn figures(series: &Series, stats: &[TrendStat], duration_ns: u64) -> Vec<Figure> {
     let figure = |key: &str, value: f64| Figure {
         key: key.to_owned(),
@@ -92,7 +93,7 @@ pub(super) fn figures(series: &Series, stats: &[TrendStat], duration_ns: u64) ->
     }
 }
 
-/// Splits a name into the metric and the text between its braces.
+/// Splits a name into the metric and the text between the braces.
 pub(super) fn split_name(name: &str) -> (&str, Option<&str>) {
     match name.split_once('{') {
         Some((metric, rest)) => (metric, Some(rest.strip_suffix('}').unwrap_or(rest))),
@@ -100,7 +101,7 @@ pub(super) fn split_name(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Compares names of metrics: by the parent, then by the tags.
+/// Compares the names of metrics: first by the parent, then by the tags.
 pub(super) fn compare_names(a: &str, b: &str) -> Ordering {
     let (parent_a, rest_a) = split_name(a);
     let (parent_b, rest_b) = split_name(b);
@@ -109,7 +110,7 @@ pub(super) fn compare_names(a: &str, b: &str) -> Ordering {
 }
 
 /// Compares like JavaScript's `localeCompare`: punctuation before digits before letters, and case
-/// only if nothing else differs.
+/// only if there is no other difference.
 fn compare_text(a: &str, b: &str) -> Ordering {
     let class = |c: char| match c {
         _ if c.is_alphabetic() => 2,

@@ -1,4 +1,4 @@
-//! Evaluates thresholds during a run and at its end.
+//! Evaluation of thresholds during a run and at its end.
 
 use super::{
     Thresholds,
@@ -17,22 +17,22 @@ use crate::{
 /// A threshold with its latest result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
-    /// As written, without spaces around.
+    /// Expression as written, trimmed.
     pub source: String,
-    /// What is compared.
+    /// Parsed expression.
     pub expression: Expression,
-    /// Stops the run when the threshold fails.
+    /// Whether a failure of the threshold stops the run.
     pub abort_on_fail: bool,
-    /// Nanoseconds since the start before which the threshold does not stop the run.
+    /// Nanoseconds since the start before which the threshold cannot stop the run.
     pub delay_abort_eval_ns: u64,
-    /// Whether the latest evaluation passed. True before the first one.
+    /// Whether the latest evaluation passed. True before the first evaluation.
     pub is_met: bool,
 }
 
-/// Thresholds of a metric or sub-metric.
+/// The thresholds of a metric or sub-metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricThresholds {
-    /// Metric or sub-metric.
+    /// Metric or sub-metric to evaluate.
     pub selection: Selection,
     /// Type of the metric.
     pub metric_type: MetricType,
@@ -54,17 +54,17 @@ pub struct ThresholdSet {
     metrics: Vec<MetricThresholds>,
 }
 
-/// Result of an evaluation.
+/// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Evaluation {
-    /// Names of the metrics whose thresholds fail, sorted.
+    /// Names of the metrics whose thresholds failed, sorted.
     pub crossed: Vec<String>,
-    /// A failing threshold asks to stop the run.
+    /// Whether a failed threshold requests to stop the run.
     pub is_abort: bool,
 }
 
 impl Evaluation {
-    /// Returns the names as k6's final errors list them.
+    /// Returns the names in the form of k6's final errors.
     #[must_use]
     pub fn crossed_text(&self) -> String {
         self.crossed.join(", ")
@@ -72,13 +72,13 @@ impl Evaluation {
 }
 
 impl ThresholdSet {
-    /// Parses the thresholds of the options. The registry must have the metrics that the script
+    /// Parses the thresholds in the options. The registry must contain the metrics that the script
     /// declares.
     ///
     /// # Errors
     ///
     /// Returns k6's text for unknown metrics, for invalid expressions, and for methods that the
-    /// metric's type does not have. The exit code is 104.
+    /// metric's type does not support. The exit code is 104.
     pub fn parse(thresholds: &Thresholds, registry: &Registry) -> Result<ThresholdSet, String> {
         let metrics = thresholds.0.iter().map(|own| {
             let name = &own.metric;
@@ -144,7 +144,7 @@ impl ThresholdSet {
         self.metrics.iter().find(|own| own.selection.name == name)
     }
 
-    /// Compares all thresholds with what has been aggregated. `elapsed_ns` is the time since the
+    /// Evaluates all thresholds against the aggregated values. `elapsed_ns` is the time since the
     /// start. Metrics without samples are skipped, except at the end (`is_final`).
     pub fn evaluate(
         &mut self,

@@ -1,4 +1,4 @@
-//! Grammar of thresholds: `method operator number`, with any spaces between them.
+//! The grammar of thresholds: `method operator number`, with any number of spaces between them.
 
 use crate::{
     aggregate::trend_stat::{TrendStat, parse_decimal},
@@ -6,7 +6,7 @@ use crate::{
     text::go_quote,
 };
 
-/// What a threshold compares.
+/// The value that a threshold compares.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Method {
     /// Sum of a counter.
@@ -20,7 +20,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns the method as the user wrote it: `p(95)`.
+    /// Returns the method as written by the user: `p(95)`.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -31,7 +31,7 @@ impl Method {
         }
     }
 
-    /// Returns the name in error messages, which have no numbers: `p`.
+    /// Returns the name for error messages, without numbers: `p`.
     fn kind(&self) -> &str {
         match self {
             Method::Trend(TrendStat::Percentile { .. }) => "p",
@@ -40,7 +40,7 @@ impl Method {
     }
 }
 
-/// Comparison of a threshold.
+/// The comparison operator of a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     /// `<`
@@ -57,7 +57,7 @@ pub enum Operator {
     NotEqual,
 }
 
-/// Longer operators come before their beginnings.
+/// Operators. Longer operators come before their prefixes.
 const OPERATORS: [(&str, Operator); 7] = [
     ("===", Operator::Equal),
     ("==", Operator::Equal),
@@ -71,11 +71,11 @@ const OPERATORS: [(&str, Operator); 7] = [
 /// A parsed threshold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression {
-    /// What is compared.
+    /// Value to compare.
     pub method: Method,
-    /// How it is compared.
+    /// Comparison operator.
     pub operator: Operator,
-    /// With what it is compared. Times are in ms, rates from 0 to 1.
+    /// Bound. Times are in ms, rates from 0 to 1.
     pub bound: f64,
 }
 
@@ -84,7 +84,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// Returns k6's text for other grammars, and for percentiles outside 0 to 100.
+    /// Returns k6's text for other grammars, and for percentiles outside of 0 to 100.
     pub fn parse(text: &str) -> Result<Expression, String> {
         try_parse(text).map_err(|reason| {
             format!(
@@ -94,11 +94,11 @@ impl Expression {
         })
     }
 
-    /// Checks that the metric's type has the method. `metric` is the name for the message.
+    /// Checks that the metric's type supports the method. `metric` is the name for the message.
     ///
     /// # Errors
     ///
-    /// Returns k6's text.
+    /// Returns k6's text if it does not.
     pub fn check(&self, source: &str, metric: &str, kind: MetricType) -> Result<(), String> {
         let supported: &[&str] = match kind {
             MetricType::Counter => &["count", "rate"],

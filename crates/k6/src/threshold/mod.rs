@@ -1,7 +1,7 @@
 //! Thresholds: their definitions in options, their grammar, and their evaluation.
 //!
 //! Entry points: the option [`Thresholds`]; [`ThresholdSet::parse`](evaluate::ThresholdSet::parse)
-//! after the init code of the script has declared its metrics; and
+//! after the script's init code has declared its metrics; and
 //! [`ThresholdSet::evaluate`](evaluate::ThresholdSet::evaluate) every 2 s and at the end.
 
 pub mod evaluate;
@@ -14,14 +14,14 @@ use crate::{
     options::value::{OptionValue, read_member, wrong_type},
 };
 
-/// A threshold as written in the options. The expression is not yet parsed.
+/// A threshold as written in the options. The expression has not been parsed yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Definition {
     /// Expression, such as `p(95)<500`.
     pub expression: String,
-    /// Stops the run when the threshold fails.
+    /// Whether a failure of the threshold stops the run.
     pub abort_on_fail: bool,
-    /// Time since the start before which the threshold does not stop the run.
+    /// Time since the start before which the threshold cannot stop the run.
     pub delay_abort_eval: DurationNs,
 }
 
@@ -55,7 +55,7 @@ impl Definition {
     }
 }
 
-/// Thresholds of a metric or sub-metric.
+/// The thresholds of a metric or sub-metric, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricDefinitions {
     /// Name as written: `metric` or `metric{tag:value}`.
@@ -64,7 +64,7 @@ pub struct MetricDefinitions {
     pub definitions: Vec<Definition>,
 }
 
-/// Option `thresholds`, in the order of the script.
+/// The option `thresholds`, in the order of the script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Thresholds(pub Vec<MetricDefinitions>);
 
