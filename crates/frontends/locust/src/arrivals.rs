@@ -1,5 +1,5 @@
-//! Parses arrival rates from the environment: `50/s`, or `10/s for 30s, 10/s to 50/s over 1m, pause
-//! for 5s, 50/s`.
+//! Parser for arrival rates from the environment: `50/s`, or `10/s for 30s, 10/s to 50/s over 1m,
+//! pause for 5s, 50/s`.
 
 use plan::{
     Phase, Shape,

@@ -1,5 +1,5 @@
-//! A test with several processes. The master divides the test and finishes the record, and workers
-//! run parts.
+//! A test with several processes. The master divides the test and finishes the record, and the
+//! workers run parts.
 
 use std::{
     fs,
@@ -133,7 +133,7 @@ impl Conducting {
         serde_json::to_string(&handed).map_err(|error| error.to_string())
     }
 
-    /// Whether a process has finished its part. `None` if the process has not started.
+    /// Returns whether a process has finished its part. `None` if the process has not started.
     #[must_use]
     pub fn has_ended(&self, number: u64) -> Option<bool> {
         let manifest = record::read_manifest(&self.folder(number)).ok()?;
@@ -153,7 +153,7 @@ impl Conducting {
         self.parent.remark(EventKind::Warning, text);
     }
 
-    /// Records server metrics. Should be called about once a second.
+    /// Records server metrics. Should be called about once per second.
     pub fn look(&mut self) {
         self.parent.look();
     }

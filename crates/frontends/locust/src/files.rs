@@ -1,4 +1,4 @@
-//! Recognizes locustfiles by name, without reading Python.
+//! Recognizes locustfiles by name, without reading the Python code.
 
 use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;

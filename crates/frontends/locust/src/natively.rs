@@ -42,7 +42,7 @@ fn command_line(options: &RunOptions<'_>) -> Result<Vec<String>, String> {
         say("--host", target.to_owned());
     }
     if let Some(users) = options.connections {
-        // Start all users immediately, like Loadline's own closed loop.
+        // Start all users immediately, as in Loadline's own closed loop.
         say("--users", users.to_string());
         say("--spawn-rate", users.to_string());
     }

@@ -1,4 +1,4 @@
-//! A running test: a session that a bridge controls, on its own thread.
+//! A running test: a session on its own thread, which a bridge controls.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, mpsc},
@@ -47,7 +47,7 @@ impl RunningTest {
         })
     }
 
-    /// Starts a part. Records to a local folder if the part's folder is on another machine.
+    /// Starts a part. If the part's folder is on another machine, records to a local folder.
     pub fn begin_part(
         handed: &str,
         number: u64,

@@ -14,7 +14,7 @@ use report::console::criteria;
 use session::{Observer, RunObserver, RunOutcome, StartError, exit};
 use worker::OutputLine;
 
-/// Time that requests in flight have to end after a test.
+/// Time that requests in flight have to finish after a test.
 pub(crate) const DRAIN_NS: u64 = SECOND;
 
 #[derive(Debug, Clone, Default)]
@@ -143,7 +143,7 @@ fn arrivals(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// Formats figures that Locust does not report.
+/// Formats the figures that Locust does not report.
 fn own_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     let requests = &summary.requests;

@@ -1,4 +1,4 @@
-//! Settings of a test and its plan. All processes compute the same plan.
+//! The settings of a test and its plan. All processes compute the same plan.
 
 use std::path::Path;
 
