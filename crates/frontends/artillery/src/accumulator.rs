@@ -1,5 +1,5 @@
-//! Counts Artillery's figures under Artillery's metric names: counters, sketches, times in whole
-//! milliseconds.
+//! Counts Artillery's figures under Artillery's metric names: counters, sketches, and times in
+//! whole milliseconds.
 
 use std::{
     borrow::Cow,
@@ -27,7 +27,7 @@ pub struct Accumulator {
     namespace: String,
     /// Endpoint names by request step. Empty for steps without a name.
     endpoints: Vec<String>,
-    /// How the metrics treat request steps, by step.
+    /// How the metrics treat each request step, by step.
     steps: Vec<StepKind>,
     apdex_ns: Option<u64>,
     extended: bool,
@@ -41,15 +41,16 @@ pub struct Accumulator {
 /// How Artillery's metrics treat a request step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepKind {
-    /// They count it.
+    /// The metrics count it as a request.
     Request,
     /// A request of a scenario with `engine: socketio`, whose errors Artillery does not count.
     UncountedRequest,
-    /// Opens a WebSocket connection to this host and port, which are empty if they are unknown.
+    /// The step opens a WebSocket connection to this host and port. The text is empty if they are
+    /// unknown.
     WebSocket(String),
-    /// Opens a Socket.IO session.
+    /// The step opens a Socket.IO session.
     Session {
-        /// Whether it begins with a WebSocket.
+        /// Whether the session starts on a WebSocket.
         is_websocket: bool,
     },
 }
@@ -61,31 +62,31 @@ struct HotCounts {
     downloaded: Option<u64>,
     /// Responses by step, status, and whether they end a chain of redirects.
     answers: BTreeMap<(u32, u16, bool), (u64, Sketch)>,
-    /// Responses whose endpoint cannot be derived from the step.
+    /// Responses whose endpoint does not follow from the step.
     made: BTreeMap<(String, u16), (u64, Sketch)>,
     server: BTreeMap<String, Sketch>,
     completed: u64,
     failed: u64,
     skipped: u64,
     sessions: Sketch,
-    /// The times dns, tcp, tls and total, in whole milliseconds.
+    /// DNS, TCP, TLS and total times, in whole milliseconds.
     parts: [Sketch; 4],
     errors: BTreeMap<String, u64>,
     custom: CustomMetrics,
     messages_sent: MessageCount,
     messages_received: MessageCount,
     emits: MessageCount,
-    /// Times of emits, in milliseconds. One that waits for events counts twice.
+    /// Times of emits, in milliseconds. An emit that waits for events counts twice.
     emit_times: Sketch,
     expected: BTreeMap<String, [u64; 2]>,
-    /// Numbers of satisfied, tolerated and frustrated responses. `None` before the first response.
+    /// Number of satisfied, tolerated and frustrated responses. `None` before the first response.
     apdex: Option<[u64; 3]>,
     counter_span: Option<(u64, u64)>,
     histogram_span: Option<(u64, u64)>,
     rate_span: Option<(u64, u64)>,
 }
 
-/// Number of messages, and the times of the first and the last one in milliseconds.
+/// Number of messages, and the times of the first and the last message in milliseconds.
 #[derive(Default)]
 struct MessageCount {
     n: u64,
@@ -98,7 +99,7 @@ impl MessageCount {
         widen(&mut self.span, at);
     }
 
-    /// Adds the counter, and a rate of the same messages.
+    /// Adds the counter, and a rate for the same messages.
     fn add_to(&self, part: &mut Tally, counter: &str, rate: &str) {
         let Some((first, last)) = self.span else {
             return;
@@ -112,7 +113,7 @@ impl MessageCount {
 }
 
 impl HotCounts {
-    /// Counts a metric of the script. Returns `false` if the event is none.
+    /// Counts a metric of the script. Returns `false` if the event is not a custom metric.
     fn custom(&mut self, at: u64, event: &Event<'_>, names: &mut NameLimit) -> bool {
         match self.custom.event(at, event, names) {
             Some(CustomKind::Counter) => widen(&mut self.counter_span, at),
@@ -165,7 +166,7 @@ impl HotCounts {
         }
     }
 
-    /// Returns counters that Artillery shows even if they are zero.
+    /// Returns the counters that Artillery shows even if they are zero.
     fn of_nothing(&self) -> [(&'static str, Option<u64>); 5] {
         let ended = self.completed + self.failed > 0;
         let apdex = self.apdex.map_or([None; 3], |classes| classes.map(Some));
@@ -272,7 +273,8 @@ impl Accumulator {
             .errors
             .entry(format!("errors.{name}"))
             .or_default() += 1;
-        // `metrics-by-endpoint` counts unanswered requests. A failed capture follows a response.
+        // `metrics-by-endpoint` counts unanswered requests. A failed capture occurs only after a
+        // response.
         let step = step.filter(|_| !matches!(reason, Reason::Capture));
         if let Some(endpoint) = step.and_then(|step| self.endpoint(step)) {
             let name = format!("{}.{endpoint}.errors.{name}", self.namespace);
@@ -280,7 +282,7 @@ impl Accumulator {
         }
     }
 
-    /// Counts the head of a response, in whole milliseconds of the wall clock like the original.
+    /// Counts the head of a response, in whole milliseconds of the wall clock as in the original.
     fn head(&mut self, event: &ResponseCounts<'_>, ms: f64) {
         let own = event.last && event.endpoint.is_none();
         let answers = &mut self.counts.answers;
@@ -330,8 +332,8 @@ impl accumulator::Accumulator for Accumulator {
                 counts.sessions.add(session_ns as f64 / MS as f64);
                 widen(&mut counts.histogram_span, at);
             }
-            // As in the original, a user whom the stop interrupted counts neither as completed nor
-            // as failed.
+            // As in the original, a user interrupted by the stop counts neither as completed nor as
+            // failed.
             Event::UserFailed {
                 reason: Reason::Fault(Fault::Unfinished) | Reason::WebSocket(Fault::Unfinished),
                 ..

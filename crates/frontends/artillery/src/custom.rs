@@ -7,7 +7,7 @@ use measure::{
     custom::{CustomKind, NameLimit},
 };
 
-/// Precedes the name of a rate among the counters of a tally.
+/// Prefix of the names of rates in a tally's counters.
 pub const RATE: &str = "rate:";
 
 /// Counts custom metrics by name.
@@ -18,7 +18,7 @@ pub struct CustomMetrics {
     rates: BTreeMap<String, Rate>,
 }
 
-/// Number of events, with the times of the first and the last one.
+/// Number of events, with the times of the first and the last event.
 struct Rate {
     n: u64,
     first: u64,
@@ -26,8 +26,8 @@ struct Rate {
 }
 
 impl CustomMetrics {
-    /// Counts an event at a time in milliseconds, under a name that `names` allows. `None` if it is
-    /// not a custom metric.
+    /// Counts an event at a time in milliseconds, under a name that `names` allows. Returns `None`
+    /// if it is not a custom metric.
     pub fn event(
         &mut self,
         at: u64,

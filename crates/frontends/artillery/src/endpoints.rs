@@ -24,8 +24,8 @@ impl Default for Endpoints {
 }
 
 impl Endpoints {
-    /// Returns the endpoint name under which the request is counted. `None` if it has no name and
-    /// only named requests are counted.
+    /// Returns the endpoint name under which the request counts. `None` if it has no name and only
+    /// named requests are counted.
     #[must_use]
     pub fn name(&self, target: &str, url: &str, name: Option<&str>) -> Option<String> {
         match name.filter(|name| !name.is_empty()) {

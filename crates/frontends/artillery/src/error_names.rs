@@ -1,4 +1,4 @@
-//! Artillery's names of errors, most of which come from Node.js.
+//! Artillery's names for errors, most of which come from Node.js.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ pub fn error_name<'a>(reason: &Reason<'a>) -> Cow<'a, str> {
     }
 }
 
-/// Returns the message of the error of a step that sends or waits.
+/// Returns the error message for a step that sends or waits.
 fn message_error(fault: Fault) -> &'static str {
     match fault {
         Fault::ResponseTimeout => "response timeout",
@@ -43,7 +43,7 @@ fn message_error(fault: Fault) -> &'static str {
     }
 }
 
-/// Returns the message of the error if a WebSocket connection cannot be opened. `authority` is
+/// Returns the error message for a WebSocket connection that cannot be opened. `authority` is the
 /// host and port of its URL, or empty if they are unknown.
 #[must_use]
 pub fn connect_error(fault: Fault, authority: &str) -> Cow<'static, str> {
@@ -73,7 +73,7 @@ pub fn connect_error(fault: Fault, authority: &str) -> Cow<'static, str> {
     }
 }
 
-/// Returns the message of the error if a Socket.IO session cannot be opened.
+/// Returns the error message for a Socket.IO session that cannot be opened.
 #[must_use]
 pub fn session_error<'a>(reason: &Reason<'a>, is_websocket: bool) -> Cow<'a, str> {
     match reason {

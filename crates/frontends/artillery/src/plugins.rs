@@ -1,4 +1,5 @@
-//! Settings of a script's plugins. Plan and record store them, so that a run can be shown again.
+//! Settings of a script's plugins. The plan and the record contain them, so that a run can be shown
+//! again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,7 +38,7 @@ impl Plugins {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ensure {
     pub max_error_rate: Option<f64>,
-    /// Older form: aggregations of `http.response_time` that must be below a whole number.
+    /// Older form: upper bounds for aggregations of `http.response_time`, as whole numbers.
     pub response_time: Vec<(String, f64)>,
     pub conditions: Vec<Condition>,
     pub thresholds: Vec<(String, f64)>,

@@ -1,4 +1,4 @@
-//! Artillery's messages and exit codes for scripts that are refused.
+//! Artillery's messages and exit codes for refused scripts.
 
 use formats::Original;
 

@@ -8,7 +8,7 @@ use session::inputs;
 
 use session::SharedMessageSink;
 
-/// Adds variables from a file unless they are already set. Warns if the file cannot be read.
+/// Adds the variables in a file unless they are already set. Warns if the file cannot be read.
 pub fn with(file: Option<&Path>, sink: &SharedMessageSink) -> Vec<(String, String)> {
     let mut environment = inputs::environment();
     let Some(file) = file else {

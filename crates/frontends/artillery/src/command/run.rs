@@ -41,7 +41,7 @@ pub fn run(args: &RunFlags, sink: &SharedMessageSink) -> u8 {
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
     manner.run(test_id, |test_id| {
         let mut plan = crate::load(given(args, environment, test_id))?;
-        // The record shows the name that Artillery's cloud service would show.
+        // The record contains the name that Artillery's cloud service would show.
         plan.name = args.name.clone().unwrap_or(plan.name);
         for (what, text) in [("note", &args.note), ("tags", &args.tags)] {
             plan.provenance.notes.extend(text.as_ref().map(|text| Note {
@@ -109,7 +109,7 @@ impl Manner<'_> {
                 return FAILED;
             }
         };
-        // Artillery notices this only after the run, with the same exit code.
+        // Artillery notices this only after the run, and exits with the same code.
         let tried = output.as_deref().map_or(Ok(()), exports::can_be_written);
         if let Err(line) = tried {
             sink.error(&line);
@@ -163,9 +163,9 @@ fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> 
     }
 }
 
-/// Prints why the run was refused, in Artillery's words if possible.
+/// Prints why the run was refused, with Artillery's message if possible.
 fn refused(errors: &LoadErrors, sink: &SharedMessageSink) -> u8 {
-    // Artillery prints its warnings before it fails. Loadline's notes are omitted.
+    // Artillery prints its warnings before it fails. Omit Loadline's notes.
     let warnings = errors.notes.iter();
     warnings
         .filter(|note| note.text.starts_with("WARNING"))
@@ -225,7 +225,7 @@ fn execute(
             return WORKER_DIED;
         }
     };
-    // Artillery waits for virtual users without a limit.
+    // Artillery waits for virtual users without a time limit.
     let options = EngineOptions {
         seed,
         drain_ns: None,
@@ -311,7 +311,7 @@ fn accumulators(
     }))
 }
 
-/// Returns for each request step whether its scenario has `engine: socketio`.
+/// Returns, for each request step, whether its scenario has `engine: socketio`.
 fn requests_in_sessions(plan: &Plan) -> Vec<bool> {
     let of_scenario = |scenario: &plan::Scenario| {
         let of_engine = scenario.requests().any(|step| step.socketio.is_some());
@@ -336,7 +336,7 @@ fn step_kind(step: &RequestStep, in_sessions: &[bool]) -> StepKind {
     }
 }
 
-/// Returns host and port of a step. Empty if they depend on variables.
+/// Returns the host and port of a step. Empty if they depend on variables.
 fn authority(step: &RequestStep) -> String {
     let text = step.spec.url.as_literal().and_then(Value::as_str);
     let rest = text.and_then(|text| Some(text.split_once("://")?.1));

@@ -107,7 +107,7 @@ impl RunObserver for ScreenObserver {
         if let Some(stopped) = &outcome.summary.run.stopped {
             sink.say(&format_args!("loadline: stopped by {}", stopped.text));
         }
-        // The checks of the script are printed as in the original.
+        // The script's own checks are printed as in the original.
         let own = outcome.summary.criteria.iter();
         let own: Vec<Judged> = own.filter(|one| !one.is_of_script).cloned().collect();
         for line in criteria(&own).lines() {

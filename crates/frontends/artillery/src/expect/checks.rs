@@ -219,7 +219,7 @@ pub fn cdn(hit: bool, inspection: &Inspection<'_>) -> ExpectedCheck {
     finding("cdnHit", ok, Some(expected.into()), Some(actual.into()))
 }
 
-/// Returns headers as Node.js does, with names in lower case and values of repeated headers joined.
+/// Returns headers as Node.js does: names are in lower case, and repeated values are joined.
 pub fn node_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut joined: Vec<(String, String)> = Vec::new();
     for (name, value) in headers {

@@ -1,4 +1,4 @@
-//! Hook for responses. Evaluates `expect` and names endpoints for `metrics-by-endpoint`.
+//! The hook for responses. Evaluates `expect` and names endpoints for `metrics-by-endpoint`.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{endpoints::Endpoints, plugins::Plugins, print::judged_text};
 
-/// The version of Artillery that a processor is told.
+/// Artillery version that a processor receives.
 const ARTILLERY: &str = "2.0.21";
 const KIND: &str = "expect";
 const SHOWN: usize = 512;
@@ -94,7 +94,7 @@ impl HookInterest for Hook {
         let expects = !expectations.is_empty();
         let is = |options: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(options);
         // JSON output contains a line for each response. Otherwise, only steps with expectations
-        // matter.
+        // are relevant.
         let script = script::js::interest(request);
         let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
         Interest {
@@ -130,7 +130,7 @@ impl Hooks for Hook {
 }
 
 impl AnswerHook for Hook {
-    /// Returns the name of the endpoint if it depends on the URL that is sent.
+    /// Returns the name of the endpoint if it depends on the actual URL.
     fn call(&mut self, options: &mut RequestContext<'_>) -> Option<String> {
         let naming = self.endpoints.as_ref()?;
         let step = options.step;
@@ -202,7 +202,7 @@ fn unexpected(
             let name = step.spec.name.as_deref();
             let named = name.filter(|_| expect.names_only);
             let url = step.spec.url_text.expose();
-            // Use the text in the file, because expanded templates would yield a separate name for
+            // Use the text in the file, because expanded templates would give a separate name to
             // each user.
             let name = match named {
                 Some(name) => name.to_owned(),

@@ -1,5 +1,5 @@
 //! Expectations of a step for the plugin `expect`. The plan stores them, [`hook`] evaluates them,
-//! and [`crate::print`] prints them.
+//! and [`crate::print`] prints the results.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Results of the expectations on one response, which are printed but not recorded.
+//! Results of the expectations for one response. They are printed but not recorded.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ impl ExpectedAnswer {
 pub struct ExpectedCheck {
     pub kind: String,
     pub ok: bool,
-    /// The expected value. `None` means `undefined`.
+    /// Expected value. `None` means `undefined`.
     pub expected: Option<Value>,
     pub actual: Option<Value>,
 }

@@ -59,7 +59,7 @@ fn object(metrics: &Metrics<'_>, period: Value) -> Map<String, Value> {
         .map(|(name, sketch)| (name.to_owned(), summary(sketch)))
         .collect();
     object.insert("summaries".into(), Value::Object(summaries.clone()));
-    // Write the data under both names, because tools read either.
+    // Write the data under both names, because tools read either of them.
     object.insert("histograms".into(), Value::Object(summaries));
     object
 }

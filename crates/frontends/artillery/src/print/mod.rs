@@ -1,5 +1,5 @@
-//! Reproduces Artillery's console output and `-o` file exactly, from the front end's figures, whose
-//! definitions differ from the native ones.
+//! Reproduces Artillery's console output and `-o` file exactly, from the front end's figures. Their
+//! definitions differ from those of Loadline's own figures.
 
 mod checks;
 mod expect;
@@ -43,7 +43,7 @@ impl Default for PrintOptions {
     }
 }
 
-/// Artillery's console for one run. Receives intervals and returns text.
+/// Artillery's console output for one run. Receives intervals and returns text.
 pub struct Console {
     zone: Zone,
     options: PrintOptions,
@@ -82,7 +82,7 @@ impl Console {
         self.spoken(first.unwrap_or_default())
     }
 
-    /// Returns the text that is due after an interval: starts of phases, and complete periods.
+    /// Returns the text to print after an interval: starts of phases, and complete periods.
     pub fn interval(&mut self, interval: &Interval) -> String {
         self.take(interval.span, &interval.frontend)
     }

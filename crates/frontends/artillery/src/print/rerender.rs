@@ -128,7 +128,7 @@ fn summary(statistics: &Map<String, Value>) -> ShownMetric {
     )
 }
 
-/// Reads figures of Artillery 1, which has fields instead of counters.
+/// Reads the figures of Artillery 1, which has fields instead of counters.
 fn older(aggregate: &Map<String, Value>) -> RenderedFigures {
     let mut figures = RenderedFigures::new();
     for (key, name) in [

@@ -1,6 +1,6 @@
 //! First pass of templates: expands `config` once before the run.
 //!
-//! Values of virtual users are undefined in this pass.
+//! Variables of virtual users are undefined in this pass.
 
 use plan::{
     Template,
@@ -48,7 +48,7 @@ pub(super) fn config(config: &Node, known: &mut KnownValues, findings: &mut Find
 enum ExpandScope {
     Config,
     Defaults,
-    /// Default headers and cookies, whose unknown values are kept.
+    /// Default headers and cookies. Their unknown values stay templates.
     Kept,
     Left,
 }
@@ -157,7 +157,7 @@ impl FirstPass<'_> {
         for piece in pieces {
             match piece {
                 Piece::Text(text) => out.push_str(text),
-                // Functions of a script are refused here, and others exist.
+                // This pass refuses a script's functions, and the built-in functions exist.
                 Piece::Call(function) => {
                     let _ = function.write(&self.known.variables, &mut self.known.rng, &mut out);
                 }

@@ -1,4 +1,4 @@
-//! Inputs of a script: those common to all formats, and Artillery's own flags.
+//! Inputs of a script: the inputs common to all formats, and Artillery's own flags.
 
 use std::{ops::Deref, path::PathBuf};
 

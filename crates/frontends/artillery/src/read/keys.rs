@@ -1,5 +1,5 @@
-//! All keys of Artillery scripts, and how they are supported. Validation and documentation use this
-//! list.
+//! All keys of Artillery scripts, with their level of support. Validation and documentation use
+//! this list.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyLevel {

@@ -1,4 +1,4 @@
-//! Merges like lodash's `merge`: maps by key and lists by index. Other values are replaced.
+//! Merges like lodash's `merge`: maps by key, and lists by index. Other values are replaced.
 
 use formats::document::{Entry, Node, NodeData};
 

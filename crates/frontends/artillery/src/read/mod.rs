@@ -24,7 +24,7 @@ use formats::{
     findings::Findings,
 };
 
-/// Reader of scripts, which are maps with `scenarios` or `config`.
+/// Reader for scripts, which are maps with `scenarios` or `config`.
 #[derive(Debug)]
 pub struct ArtilleryScripts;
 
@@ -36,7 +36,7 @@ impl TestFileReader for ArtilleryScripts {
     fn detects(&self, file: &FileSample<'_>) -> bool {
         match file.root() {
             Some(root) => root.get("scenarios").is_some() || root.get("config").is_some(),
-            // Accept files with syntax errors too, because this reader reports their position.
+            // Also accept files with syntax errors, because this reader reports their position.
             None => file.is_broken() && file.has_suffix(&["yml", "yaml", "json"]),
         }
     }

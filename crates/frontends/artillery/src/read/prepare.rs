@@ -1,4 +1,4 @@
-//! Prepares a script in the same steps and order as Artillery.
+//! Prepares a script with the same steps as Artillery, in the same order.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +24,7 @@ use formats::{
 pub(super) struct Script {
     pub root: Node,
     pub path: PathBuf,
-    /// `$dirname`: folder of `--config` or of the script, as the user wrote it.
+    /// Value of `$dirname`: the folder of `--config` or of the script, as written by the user.
     pub dirname: String,
     pub cli_variables: Map<String, Value>,
     pub process_env: Value,

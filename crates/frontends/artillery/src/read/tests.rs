@@ -5,7 +5,7 @@ use formats::document::{self, Dialect};
 
 #[test]
 fn the_schema_speaks_as_the_original_does() {
-    // Each vector is a script and the first message of Artillery 2.0.21's schema, or null.
+    // Each vector consists of a script and the first message of Artillery 2.0.21's schema, or null.
     let vectors: Value = serde_json::from_str(include_str!("../../tests/golden/joi.json")).unwrap();
     for vector in vectors.as_array().unwrap() {
         let script = vector[0].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! Tests the front end through its public API: scripts become plans or problems, figures become
+//! Tests the front end through its public API: scripts become plans or problems, and figures become
 //! reports.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

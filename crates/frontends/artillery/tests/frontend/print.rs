@@ -1,5 +1,5 @@
-//! Rebuilds Artillery's transcripts from its JSON files. They differ in the definition of the
-//! request rate and in a stray null.
+//! Rebuilds Artillery's transcripts from its JSON files. The only differences are the definition of
+//! the request rate and a stray null.
 
 use std::collections::BTreeMap;
 

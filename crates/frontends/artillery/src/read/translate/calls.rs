@@ -1,4 +1,4 @@
-//! Translates the processor and everything that names one of its functions.
+//! Translates the processor and all references to its functions.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::Translator;
 use crate::{read::prepare, refusal};
 use formats::document::Node;
 
-/// Functions around each request of a scenario.
+/// Functions that run before and after each request of a scenario.
 #[derive(Default)]
 pub(super) struct Around {
     pub before: Vec<Call>,
@@ -21,7 +21,7 @@ impl Translator<'_> {
         let node = config.get("processor").filter(|node| node.is_truthy())?;
         let name = node.text();
         let mut folders = vec![self.folder.clone()];
-        // A processor beside the file of `--config` comes first.
+        // A processor next to the file of `--config` takes precedence.
         let beside = self.inputs.config.as_deref().and_then(Path::parent);
         folders.splice(0..0, beside.map(Path::to_owned));
         let found = folders
@@ -74,7 +74,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Reads a condition that may be the name of a function.
+    /// Reads a condition, which may be the name of a function.
     pub(super) fn condition_call(&mut self, node: &Node) -> Option<Call> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
         let name = node.as_str().filter(|name| name.chars().all(is_name))?;

@@ -62,8 +62,8 @@ impl Translator<'_> {
         }
         let from = self.source(spec)?;
         let says_no = spec.get("strict").and_then(Node::as_bool) == Some(false);
-        // Only captures use the default of `strict`. A match is strict unless the script sets
-        // `strict`.
+        // The default of `strict` applies only to captures. A match is strict unless the script
+        // sets `strict`.
         let strict = if equals.is_some() || spec.get("strict").is_some() {
             !says_no
         } else {

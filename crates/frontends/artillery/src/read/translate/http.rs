@@ -43,7 +43,7 @@ impl Translator<'_> {
         if let Some(tls) = config.get("tls").filter(|node| node.is_truthy()) {
             self.map(tls, "tls");
             self.check_keys(tls, KeyLevel::Tls);
-            // As in Node.js, any value other than `false` turns verification on.
+            // As in Node.js, any value other than `false` enables verification.
             http.verify_tls = tls
                 .get("rejectUnauthorized")
                 .is_none_or(|node| node.as_bool() != Some(false));

@@ -1,11 +1,11 @@
-//! Reads `http2` of requests. In a plan, the HTTP version belongs to the connection.
+//! Reads `http2` in requests. In a plan, the HTTP version belongs to the connection.
 
 use formats::document::{Mark, Node};
 use plan::HttpVersion;
 
 use super::{Translator, request::flag};
 
-/// Which requests use HTTP/2.
+/// The requests that use HTTP/2, and those that do not.
 #[derive(Default)]
 pub(super) struct Http2Requests {
     /// Position of the first request with `http2: true`.
@@ -24,7 +24,7 @@ impl Http2Requests {
 }
 
 impl Translator<'_> {
-    /// Returns the version of all requests. As in Artillery, the server chooses it.
+    /// Returns the version for all requests. As in Artillery, the server chooses it.
     pub(super) fn http_version(&mut self) -> HttpVersion {
         match self.http2.with {
             None => HttpVersion::Http1,

@@ -56,9 +56,9 @@ struct Translator<'a> {
     defaults: Defaults,
     templates: Templates,
     expect: Option<expect::ExpectPlugin>,
-    /// Whether the script has a processor, so that conditions may name its functions.
+    /// Whether the script has a processor, so that conditions may be names of its functions.
     has_processor: bool,
-    /// Functions around each request of the current scenario.
+    /// Functions that run before and after each request of the current scenario.
     around: calls::Around,
     http2: http2::Http2Requests,
     websocket: websocket::WebSocketSettings,

@@ -62,7 +62,7 @@ impl Translator<'_> {
         let ramp = self.rate(node, "rampTo")?;
         let count = self.count(node)?;
         let arrivals = self.arrivals(node, mode)?;
-        // Keys take precedence in the same order as in Artillery.
+        // The keys have the same precedence as in Artillery.
         let (duration, shape) = match (pause, count, rate, ramp) {
             (Some(pause), ..) => (Some(pause), Shape::Pause),
             (None, Some(count), ..) => (duration, Shape::Count(count)),
@@ -110,7 +110,7 @@ impl Translator<'_> {
     }
 
     /// Reads a duration. The outer `None` means a problem, and the inner `None` means that the key
-    /// is absent.
+    /// is missing.
     fn duration(&mut self, phase: &Node, key: &str) -> Option<Option<(u64, String)>> {
         let Some(node) = phase.get(key) else {
             return Some(None);

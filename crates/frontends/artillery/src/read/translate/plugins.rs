@@ -114,7 +114,7 @@ impl Translator<'_> {
         environment.any(|(known, value)| known == name && !value.is_empty())
     }
 
-    /// Reads the plugin's settings. Its functions are supported, but its options are not.
+    /// Reads the plugin's settings. Its functions are supported, but not its options.
     fn fake_data(&mut self, config: &Node, entry: &Entry) {
         self.templates.fake_data = true;
         let own = config.get("fake-data").filter(|node| node.is_truthy());

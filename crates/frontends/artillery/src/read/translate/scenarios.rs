@@ -33,7 +33,7 @@ impl Translator<'_> {
         let mut scenarios = Vec::new();
         for (i, item) in items.iter().enumerate() {
             let name = item.get("name").and_then(Node::as_str).map(str::to_owned);
-            // The other scenarios keep their index, which names those without a name.
+            // The other scenarios keep their index, which is the name of those without a name.
             scenarios.push(match chosen {
                 Some(chosen) if chosen != i => Scenario {
                     name,
@@ -128,8 +128,7 @@ impl Translator<'_> {
             .collect()
     }
 
-    /// For a script that also uses other engines, returns a scenario to suggest for
-    /// `--scenario-name`.
+    /// If a script also uses other engines, returns a scenario to suggest for `--scenario-name`.
     fn supported(&self, items: &[Node], config: &Node) -> Option<String> {
         let (fine, others): (Vec<&Node>, Vec<&Node>) = items
             .iter()
@@ -148,7 +147,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Finds the chosen scenario. Exactly one must have the name or match it.
+    /// Finds the selected scenario. Exactly one must have the name or match it.
     fn chosen(&mut self, items: &[Node]) -> Result<Option<usize>, ()> {
         let Some(wanted) = &self.inputs.scenario_name else {
             return Ok(None);

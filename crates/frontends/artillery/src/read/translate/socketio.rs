@@ -1,5 +1,5 @@
-//! Translates scenarios of the engine `socketio`: one session for each virtual user, opened before
-//! the first step. Steps with HTTP methods are requests as in other scenarios.
+//! Translates scenarios of the engine `socketio`: each virtual user has one session, which opens
+//! before the first step. Steps with HTTP methods are requests, as in other scenarios.
 
 use plan::{
     Request, Step, Template,
@@ -17,29 +17,29 @@ use crate::read::keys::KeyLevel;
 use formats::document::{Entry, Mark, Node};
 
 const DEFAULT_PATH: &str = "/socket.io/";
-/// How long a step waits for an event, unless the script has a time limit.
+/// Default time limit for waiting for an event.
 const DEFAULT_WAIT_NS: u64 = 10 * plan::units::SECOND;
-/// Keys of the same step as `emit`.
+/// Keys that belong to the same step as `emit`.
 const EMIT_OPTIONS: [&str; 3] = ["namespace", "response", "acknowledge"];
-/// Where a value is found. Without any, Artillery takes the first argument.
+/// Keys that locate a value. Without any of them, Artillery uses the first argument.
 const SOURCES: [&str; 5] = ["json", "regexp", "header", "selector", "xpath"];
 /// Functions that Artillery calls only in scenarios of other engines.
 const HOOKS: [&str; 3] = ["beforeScenario", "afterScenario", "onError"];
 
-/// What all sessions of a script have in common.
+/// The settings that all sessions of a script share.
 #[derive(Default)]
 pub(super) struct SocketIoSettings {
-    /// `config.socketio`.
+    /// Value of `config.socketio`.
     options: Option<Node>,
     within_ns: Option<u64>,
     target: String,
     target_mark: Option<Mark>,
-    /// Whether the steps that are being read belong to the engine.
+    /// Whether the steps being read belong to this engine.
     pub is_active: bool,
     is_used: bool,
     /// Path of the target, which is the default namespace.
     namespace: String,
-    /// A step that joins the namespace of the step that was just read.
+    /// Step that joins the namespace of the last step that was read.
     pub join: Option<Step>,
     auth: Option<Template>,
 }
@@ -61,7 +61,7 @@ impl Translator<'_> {
         self.socketio.options = options.cloned();
     }
 
-    /// Notes that `config.socketio` is unused. Must be called after all scenarios were read.
+    /// Adds a note if `config.socketio` is unused. Must be called after reading all scenarios.
     pub(super) fn unused_socketio_settings(&mut self, config: &Node) {
         let entry = config.entry("socketio");
         if let Some(entry) = entry.filter(|_| !self.socketio.is_used) {
@@ -117,7 +117,7 @@ impl Translator<'_> {
             self.findings.problem(mark, text);
             return Vec::new();
         };
-        // The client of Socket.IO takes the path of the URL as namespace.
+        // The Socket.IO client uses the path of the URL as the namespace.
         self.socketio.namespace = url.path().to_owned();
         let path = option("path").map_or_else(|| DEFAULT_PATH.to_owned(), Node::text);
         let path = format!("{}/", path.trim_end_matches('/'));
@@ -279,7 +279,7 @@ impl Translator<'_> {
         }))
     }
 
-    /// Reads what the arguments of an event or acknowledgement must be.
+    /// Reads the conditions on the arguments of an event or acknowledgement.
     fn arguments(&mut self, node: &Node, level: KeyLevel) -> (ArgumentMatch, MessageExpectation) {
         if node.is_map() {
             self.check_keys(node, level);
@@ -291,7 +291,7 @@ impl Translator<'_> {
         };
         let mut captures = self.captures(&with_sources(node));
         for capture in &mut captures {
-            // Artillery ignores `strict` here: only matches fail.
+            // Artillery ignores `strict` here: only matches can fail.
             capture.strict = capture.equals.is_some();
         }
         let content = MessageExpectation {
@@ -303,7 +303,7 @@ impl Translator<'_> {
     }
 }
 
-/// Returns the node with the first argument as the source of captures and matches that have none.
+/// Returns the node, with the first argument as the source of captures and matches that have none.
 fn with_sources(node: &Node) -> Node {
     let mut node = node.clone();
     for key in ["capture", "match"] {

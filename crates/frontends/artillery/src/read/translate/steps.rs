@@ -16,7 +16,7 @@ use formats::{
     nearest::nearest,
 };
 
-/// Steps that all engines have.
+/// Steps that all engines support.
 const COMMON_STEPS: [&str; 4] = ["loop", "think", "log", "function"];
 
 impl Translator<'_> {
@@ -123,7 +123,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Reports extra actions in a step, because Artillery runs only one.
+    /// Reports additional actions in a step, because Artillery runs only one.
     fn has_other_keys(&mut self, node: &Node, kind: &Entry, level: KeyLevel) -> bool {
         let is_step = |name: &str| {
             keys::find(KeyLevel::Step, name).is_some()

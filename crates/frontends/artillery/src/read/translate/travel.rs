@@ -68,7 +68,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads only upper-case variables, like the original. Without HTTPS_PROXY, HTTP_PROXY applies
+    /// Reads only upper-case variables, as in the original. Without HTTPS_PROXY, HTTP_PROXY applies
     /// to both schemes.
     pub(super) fn proxies(&mut self) -> Proxies {
         let plain = self.proxy("HTTP_PROXY");

@@ -1,4 +1,4 @@
-//! Variables of the configuration, built-in variables, and unset ones.
+//! Variables of the configuration, built-in variables, and unset variables.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ impl Translator<'_> {
             .expect
             .is_some_and(|plugin| plugin.options.prints_exchange());
         for name in BUILT_IN {
-            // A processor gets the environment from its process.
+            // A processor receives the environment from its process.
             let is_shown = (shows_all || self.has_processor)
                 && !matches!(*name, "$env" | "$processEnvironment");
             // A table column with this name is set later.

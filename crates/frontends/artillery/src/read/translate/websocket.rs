@@ -1,5 +1,5 @@
-//! Translates scenarios of the engine `ws`: one connection for each virtual user, opened before the
-//! first step.
+//! Translates scenarios of the engine `ws`: each virtual user has one connection, which opens
+//! before the first step.
 
 use plan::{
     Http, Request, Step, Template,
@@ -18,7 +18,7 @@ use formats::{
 };
 
 const PROTOCOL_HEADER: &str = "sec-websocket-protocol";
-/// How long a step waits for a message, unless the script has a time limit.
+/// Default time limit for waiting for a message.
 const DEFAULT_WAIT_NS: u64 = 10 * plan::units::SECOND;
 const TLS_KEYS: [&str; 4] = ["ca", "cert", "key", "servername"];
 /// Functions that Artillery calls only in scenarios of other engines.
@@ -30,28 +30,28 @@ const HOOKS: [&str; 5] = [
     "onError",
 ];
 
-/// What all connections of a script have in common.
+/// The settings that all connections of a script share.
 #[derive(Default)]
 pub(super) struct WebSocketSettings {
     headers: Vec<(String, Template)>,
     subprotocols: Vec<Template>,
-    /// Subprotocols that are named by a header.
+    /// Subprotocols from a header.
     more_subprotocols: Vec<Template>,
     deflate: WebSocketDeflate,
     within_ns: Option<u64>,
     target: String,
     target_mark: Option<Mark>,
-    /// Whether the steps that are being read belong to the engine.
+    /// Whether the steps being read belong to this engine.
     pub is_active: bool,
     is_used: bool,
-    /// Path of the connection of the current scenario, for labels.
+    /// Path of the current scenario's connection, for labels.
     path: String,
     /// Position of the step that opens this connection.
     connect_mark: Option<Mark>,
 }
 
 impl Translator<'_> {
-    /// Reads `config.ws`, whose TLS options apply to all connections, as in Artillery.
+    /// Reads `config.ws`. As in Artillery, its TLS options apply to all connections.
     pub(super) fn websocket_settings(&mut self, config: &Node, http: &mut Http) {
         let target = config.get("target");
         self.websocket.target = target.map(Node::text).unwrap_or_default();
@@ -88,7 +88,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Notes that `config.ws` is unused. Must be called after all scenarios were read.
+    /// Adds a note if `config.ws` is unused. Must be called after reading all scenarios.
     pub(super) fn unused_websocket_settings(&mut self, config: &Node) {
         if let Some(entry) = config.entry("ws").filter(|_| !self.websocket.is_used) {
             let text = "`ws` has no effect: no scenario uses the engine ws";
@@ -108,7 +108,7 @@ impl Translator<'_> {
         ns.filter(|ns| *ns > 0)
     }
 
-    /// Reads headers. Returns the subprotocols among them separately.
+    /// Reads headers. Returns the subprotocols in them separately.
     fn websocket_headers(&mut self, node: &Node) -> (Vec<(String, Template)>, Vec<Template>) {
         let mut headers = self.headers(node);
         let protocols = headers.iter().position(|(name, _)| name == PROTOCOL_HEADER);
@@ -166,7 +166,7 @@ impl Translator<'_> {
         std::iter::once(connect).chain(steps).collect()
     }
 
-    /// Reads the first step, which may choose the connection.
+    /// Reads the first step, which may configure the connection.
     fn connect(&mut self, first: &Node) -> Option<Request> {
         let entry = first
             .entry("connect")
@@ -229,7 +229,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads a step that only this engine has.
+    /// Reads a step that exists only in this engine.
     pub(super) fn websocket_step(&mut self, kind: &Entry) -> Option<Step> {
         match kind.key.as_str() {
             "send" | "wait" => Some(self.message(kind)),
