@@ -28,13 +28,13 @@ use crate::{
     unsupported,
 };
 
-/// Exit code of k6 for wrong usage and for a script that does not exist.
+/// k6's exit code for incorrect usage and for a script that does not exist.
 pub const USAGE: u8 = 255;
-/// Exit code for options that are not valid.
+/// k6's exit code for invalid options.
 pub const INVALID_CONFIG: u8 = 104;
-/// Exit code for an exception outside of iterations.
+/// k6's exit code for an exception outside of iterations.
 pub const EXCEPTION: u8 = 107;
-/// Version whose behaviour is followed.
+/// The k6 version whose behaviour this front end reproduces.
 pub const VERSION: &str = "2.2.0";
 
 const HELP: &str = "\
@@ -131,7 +131,7 @@ fn run(command: Command, arguments: &[String], sink: &SharedMessageSink) -> u8 {
     done.unwrap_or_else(|refused| refuse(&logger, &refused))
 }
 
-/// Writes a test with its files into an archive.
+/// Writes a test with its files to an archive.
 fn archive(flags: &RunFlags, settings: &Settings, logger: &Logger) -> Result<u8, Refused> {
     let test = TestFile::load(flags, settings, Command::Archive)?;
     let consolidated = test.consolidated(flags, settings, logger)?;
@@ -267,8 +267,8 @@ fn ready(
 }
 
 /// Returns the values of variables whose names indicate secrets. Scripts may use them in URLs, tags
-/// and names of checks. Values of the system's variables are left out if they are short, because
-/// they may be common words, or if they are paths.
+/// and names of checks. Omits short values and paths of the system's variables, because they may be
+/// common words.
 fn secrets(own: &[(String, String)], system: &[(String, String)]) -> Vec<String> {
     let is_secret = |(name, _): &&(String, String)| plan::is_secret_name(name);
     let is_word = |value: &str| value.len() < SHORTEST_SECRET || value.starts_with('/');
@@ -353,7 +353,7 @@ fn due(shared: &Arc<Shared>, workers: usize) -> DueArrivals {
     })
 }
 
-/// Returns a duration as k6's flags take it.
+/// Formats a duration for k6's flags.
 pub fn duration_flag(ns: u64) -> String {
     format!("{}s", ns as f64 / SECOND as f64)
 }

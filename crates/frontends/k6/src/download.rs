@@ -1,21 +1,21 @@
-//! Downloads modules that scripts import from other hosts, before the run.
+//! Downloads the modules that scripts import from other hosts, before the run.
 
 use std::time::Duration;
 
 use codec::url;
 use session::blocking_http::{Base, BlockingRequest, BlockingResponse};
 
-/// k6's time limit.
+/// k6's time limit for a download.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MOST_BYTES: usize = 32 << 20;
 const MOST_REDIRECTS: u32 = 10;
 
-/// Returns the module at an `https://` URL. Like k6, asks first with the parameter `_k6`, by which
-/// servers distinguish k6 from browsers, and then without.
+/// Returns the module at an `https://` URL. Like k6, first adds the parameter `_k6`, by which
+/// servers distinguish k6 from browsers, and then tries without it.
 ///
 /// # Errors
 ///
-/// Says why there is no module.
+/// Returns the reason if the module cannot be downloaded.
 pub fn module(name: &str) -> Result<Vec<u8>, String> {
     let sign = if name.contains('?') { '&' } else { '?' };
     let marked = get(&format!("{name}{sign}_k6=1")).ok();

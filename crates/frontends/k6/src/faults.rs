@@ -1,4 +1,4 @@
-//! Error codes and texts of failed requests, as k6 has them.
+//! k6's error codes and texts for failed requests.
 
 use measure::{
     Fault,
@@ -6,7 +6,7 @@ use measure::{
 };
 use script::k6::HttpError;
 
-/// Returns the error of a request without a complete response.
+/// Returns the error for a request without a complete response.
 pub fn error(fault: Fault) -> HttpError {
     let (code, text) = match fault {
         Fault::ResponseTimeout | Fault::IdleTimeout => (1050, "request timeout"),

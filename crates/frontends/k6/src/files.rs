@@ -14,7 +14,7 @@ impl TestFileReader for Scripts {
         "a k6 script (.js or .ts)"
     }
 
-    /// None: other scripts have the same suffixes.
+    /// There is none: other scripts have the same suffixes.
     fn suffixes(&self) -> &'static [&'static str] {
         &[]
     }
@@ -64,7 +64,7 @@ impl ExternalTool for Scripts {
     }
 }
 
-/// Whether a script names a module of k6, or one of its libraries.
+/// Returns whether a script imports a module of k6 or one of its libraries.
 fn imports_k6(text: &str) -> bool {
     ["'k6'", "\"k6\"", "'k6/", "\"k6/", "jslib.k6.io"]
         .iter()

@@ -1,4 +1,4 @@
-//! What virtual users get from a worker: requests, time, samples and the log.
+//! The services that a worker provides to virtual users: requests, time, samples and the log.
 
 use std::{
     cell::RefCell,
@@ -28,7 +28,7 @@ use worker::{
 
 use crate::{addresses::Addresses, faults, samples::SampleReceiver, shared::Shared};
 
-/// The host of a worker.
+/// The script host of a worker.
 pub struct RunHost {
     pub worker: Rc<Worker>,
     pub client: Client,
@@ -36,15 +36,15 @@ pub struct RunHost {
     pub samples: SampleReceiver,
     addresses: Option<Rc<Addresses>>,
     tag_cache: Rc<TagCache>,
-    /// Connections of each virtual user, with the iteration that they belong to.
+    /// Connections of each virtual user, with the iteration to which they belong.
     pools: RefCell<HashMap<u64, (u64, Rc<ConnectionPool>)>>,
-    /// Iterations whose first request has not been sent: lateness of their start.
+    /// Lateness of iterations whose first request has not been sent.
     first: RefCell<HashMap<u64, FirstRequest>>,
     /// Bytes of each virtual user since its last iteration: sent and received.
     pub traffic: RefCell<HashMap<u64, (u64, u64)>>,
 }
 
-/// Intended and actual start of an iteration.
+/// The intended and the actual start of an iteration.
 #[derive(Debug, Clone, Copy)]
 struct FirstRequest {
     intended: Intended,
@@ -71,7 +71,7 @@ impl RunHost {
         }
     }
 
-    /// Adds samples of this moment.
+    /// Adds samples at the current time.
     pub fn add(&self, tags: &Tags, values: &[(MetricId, f64)]) {
         self.samples.add(self.wall_ns(), tags, values);
     }
@@ -80,7 +80,7 @@ impl RunHost {
         self.log(Level::Warning, text, &[]);
     }
 
-    /// Notes that a virtual user begins an iteration, whose first request inherits its lateness.
+    /// Records the start of a virtual user's iteration. Its first request inherits its lateness.
     pub fn begin_iteration(&self, vu: u64, intended: Intended, started_ns: u64) {
         let first = FirstRequest {
             intended,
@@ -92,7 +92,7 @@ impl RunHost {
     /// Returns the intended start of a request that is sent now.
     pub fn intended(&self, vu: u64, now_ns: u64) -> Intended {
         match self.first.borrow_mut().remove(&vu) {
-            // What the script did before counts as think time.
+            // The time that the script spent before the request counts as think time.
             Some(first) => {
                 let elapsed_ns = now_ns.saturating_sub(first.started_ns);
                 first.intended.delayed(elapsed_ns)
@@ -124,7 +124,7 @@ impl RunHost {
         bytes.1 += received;
     }
 
-    /// Waits until option `rps` allows a request.
+    /// Waits until the option `rps` allows a request.
     pub async fn wait_for_rate(&self) {
         let Some(rps) = self.shared.options.rps.filter(|rps| *rps > 0) else {
             return;
@@ -138,7 +138,7 @@ impl RunHost {
     }
 }
 
-/// A host that virtual users share.
+/// A host that several virtual users share.
 #[derive(Clone)]
 pub struct SharedHost(pub Rc<RunHost>);
 

@@ -1,4 +1,4 @@
-//! Sends the requests of scripts, measures them, and describes the result as k6 does.
+//! Sends the requests of scripts, measures them, and describes the results as k6 does.
 
 use std::rc::Rc;
 
@@ -47,7 +47,7 @@ pub fn encode(host: &RunHost, request: &HttpRequest) -> Result<Built, HttpError>
     }
 }
 
-/// Returns a request that starts now, for the client to measure.
+/// Returns a measured call for a request that starts now.
 pub fn measured_call<'a>(
     host: &RunHost,
     connections: VuConnections,
@@ -77,7 +77,7 @@ pub fn measured_call<'a>(
     }
 }
 
-/// A request that is recorded, even if its iteration is interrupted.
+/// A request that is recorded even if its iteration is interrupted.
 pub struct SentRequest<'a> {
     pub call: MeasuredCall<'a>,
     pub exchange: Exchange,
@@ -97,7 +97,7 @@ impl<'a> SentRequest<'a> {
         }
     }
 
-    /// Records the result.
+    /// Records the result of the request.
     pub fn settle(&mut self, sample: &Sample) {
         self.is_settled = true;
         let host = self.host;
@@ -120,7 +120,7 @@ impl Drop for SentRequest<'_> {
     }
 }
 
-/// A limit that the worker knows, until it is dropped.
+/// Registers a limit with the worker until this value is dropped.
 pub struct Place<'h> {
     host: &'h RunHost,
     place: usize,

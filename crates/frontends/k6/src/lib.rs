@@ -1,7 +1,7 @@
 //! Front end for k6: `loadline k6 run script.js` with k6's options, output and exit codes.
 //!
-//! [`k6`] has the rules, `script` runs the JavaScript, and this crate runs the executors on the
-//! engine.
+//! [`k6`] contains the rules, `script` runs the JavaScript, and this crate runs the executors on
+//! the engine.
 
 #![forbid(unsafe_code)]
 
@@ -36,7 +36,7 @@ use formats::TestFileReader;
 use record::Run;
 use session::{ExternalTool, FrontEnd, FrontEndInfo, SharedMessageSink};
 
-/// The front end.
+/// The k6 front end.
 #[derive(Debug)]
 pub struct K6;
 

@@ -1,5 +1,5 @@
-//! The life of a run on its worker: virtual users, the executors, and what runs before and after
-//! them.
+//! The course of a run on its worker: virtual users, the executors, and the functions before and
+//! after them.
 
 use std::{
     cell::{Cell, RefCell},
@@ -38,9 +38,9 @@ use crate::{
     vus::{IdleVus, PooledVu},
 };
 
-/// How often gauges of virtual users are sampled.
+/// Interval at which gauges of virtual users are sampled.
 const GAUGE_NS: u64 = SECOND;
-/// How often thresholds are evaluated.
+/// Interval at which thresholds are evaluated.
 const THRESHOLDS_NS: u64 = 2 * SECOND;
 
 /// Returns the maker of the drivers, one for each worker.
@@ -158,7 +158,7 @@ impl WorkerRun {
                 return false;
             };
             self.idle.put(vu);
-            // Other tasks, such as the one that tells that the worker is alive, must run too.
+            // Let other tasks run too, for example the task that updates the worker's heartbeat.
             tokio::task::yield_now().await;
         }
         self.worker.start_late(self.worker.clock.now());
@@ -195,7 +195,7 @@ impl WorkerRun {
         self.vus.get() >= most
     }
 
-    /// Creates a virtual user. `None` if its init code failed, which ends the run.
+    /// Creates a virtual user. Returns `None` if its init code failed, which ends the run.
     pub async fn new_vu(self: &Rc<Self>) -> Option<Rc<PooledVu>> {
         self.vus.set(self.vus.get() + 1);
         let number = self.shared.team.next_vu();
@@ -212,7 +212,7 @@ impl WorkerRun {
         }
     }
 
-    /// Creates a virtual user. Number 0 runs the functions of the life cycle.
+    /// Creates a virtual user. Number 0 runs `setup`, `teardown` and `handleSummary`.
     pub async fn vu(&self, number: u64) -> Result<Rc<Vu>, String> {
         let id = VuId {
             instance: number,
@@ -224,7 +224,7 @@ impl WorkerRun {
         vu.map_err(|error| error.to_string())
     }
 
-    /// Notes why the run ends, and stops it.
+    /// Stops the run early, and stores the reason.
     pub fn end_early(&self, reason: RunError) {
         let cause = reason.message();
         self.shared.end_early(reason);
@@ -401,7 +401,7 @@ impl WorkerRun {
         }
     }
 
-    /// Waits until an iteration has lasted as long as it must.
+    /// Waits until an iteration has lasted for the minimum duration.
     async fn pause(&self, vu: &PooledVu, start_ns: u64) {
         let Some(least) = self.shared.options.min_iteration_duration else {
             return;

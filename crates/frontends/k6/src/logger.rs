@@ -1,4 +1,4 @@
-//! Writes the log in the form and to the place that the user chose.
+//! Writes the log in the format and to the destination that the user chose.
 
 use std::{
     fs::File,
@@ -16,14 +16,14 @@ use plan::units::SECOND;
 use session::SharedMessageSink;
 use worker::clock;
 
-/// Writes log lines. Copies write to the same place.
+/// Writes log lines. Copies share the destination.
 #[derive(Clone)]
 pub struct Logger {
     format: LogFormat,
     output: LogTarget,
     least: Level,
     zone: TimeZone,
-    /// Start of the program on the monotonic clock, in nanoseconds.
+    /// Monotonic time at which the program started, in nanoseconds.
     began_ns: u64,
     sink: SharedMessageSink,
 }
@@ -37,7 +37,7 @@ enum LogTarget {
 }
 
 impl Logger {
-    /// Returns the logger for messages before the settings are known.
+    /// Returns the logger for messages that occur before the settings are known.
     pub fn usual(sink: &SharedMessageSink) -> Logger {
         let is_terminal = std::io::stderr().is_terminal();
         let with_colors = std::env::var_os("NO_COLOR").is_none();
@@ -55,7 +55,7 @@ impl Logger {
         }
     }
 
-    /// Creates the logger. Fails if a setting is not valid, or if the file cannot be written.
+    /// Creates the logger. Fails if a setting is invalid, or if the file cannot be written.
     pub fn new(settings: &Settings, sink: &SharedMessageSink) -> Result<Logger, String> {
         let usual = Logger::usual(sink);
         let is_terminal = std::io::stderr().is_terminal();
@@ -107,7 +107,8 @@ impl Logger {
         }
     }
 
-    /// Returns the line of a message without its line break, unless its level is not shown.
+    /// Returns the line of a message without its line break. `None` if messages of its level are
+    /// not shown.
     pub fn line(&self, level: Level, message: &str, fields: &[(&str, &str)]) -> Option<String> {
         if level < self.least {
             return None;
@@ -125,7 +126,7 @@ impl Logger {
         Some(line.trim_end_matches('\n').to_owned())
     }
 
-    /// Writes a line that [`Logger::line`] has made.
+    /// Writes a line that [`Logger::line`] has formatted.
     pub fn write_line(&self, line: &str) {
         match &self.output {
             LogTarget::Stderr => self.sink.say(&line),

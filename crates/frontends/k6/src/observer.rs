@@ -1,4 +1,4 @@
-//! Prints a run as k6 does, and decides the exit code.
+//! Prints a run as k6 does, and determines the exit code.
 
 use std::{
     path::Path,
@@ -17,7 +17,7 @@ use session::{Observer, RunObserver, RunOutcome, SharedMessageSink, StartError, 
 
 use crate::{command::INVALID_CONFIG, screen::Screen, shared::Shared};
 
-/// Number of SIGTERM.
+/// Signal number of SIGTERM.
 const TERMINATED: u8 = 15;
 
 /// The front end during a run.
@@ -106,7 +106,7 @@ impl RunObserver for K6Observer<'_> {
             reasons.push(RunError::ThresholdsCrossed(result.crossed));
         }
         let Some(error) = RunError::decisive(reasons) else {
-            // Criteria and stop rules are given in the environment, and are not k6's.
+            // Criteria and stop rules come from the environment and are not part of k6.
             return match exit::is_failed(outcome) {
                 true => exit::FAIL,
                 false => exit::PASS,
@@ -127,7 +127,7 @@ impl K6Observer<'_> {
         self.screen.shared.logger.write(level, text, fields);
     }
 
-    /// Writes an output of the summary.
+    /// Writes one output of the summary.
     fn write(&self, output: &SummaryOutput) {
         let text = || String::from_utf8_lossy(&output.content);
         match output.target.as_str() {

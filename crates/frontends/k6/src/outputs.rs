@@ -1,4 +1,4 @@
-//! Writes every sample to the outputs of `--out`, on threads of their own.
+//! Writes every sample to the outputs of `--out`, on separate threads.
 
 use std::{
     fs::File,
@@ -21,7 +21,7 @@ use k6::{
 };
 use session::SharedMessageSink;
 
-/// Bytes after which lines are handed to the thread.
+/// Number of bytes after which lines are passed to the thread.
 const FULL: usize = 1 << 16;
 
 /// The outputs of a run.
@@ -151,7 +151,7 @@ impl WorkerOutputs {
         self.0.is_empty()
     }
 
-    /// Hands all lines to the threads.
+    /// Passes all lines to the threads.
     pub fn flush(&mut self) {
         self.0.iter_mut().for_each(WorkerOutput::hand_over);
     }

@@ -17,7 +17,7 @@ use crate::shared::Shared;
 /// Name of the front end in records.
 pub const NAME: &str = "k6";
 
-/// Creates the plan. The script decides at run time what is sent.
+/// Creates the plan. The script decides during the run which requests to send.
 pub fn plan(shared: &Shared, script: &str) -> Plan {
     let name = Path::new(script).file_name();
     let name = name.map_or(script.into(), |name| name.to_string_lossy().into_owned());
@@ -25,7 +25,7 @@ pub fn plan(shared: &Shared, script: &str) -> Plan {
     let workloads = scenarios.iter().map(|scenario| {
         let mut workload = workload(scenario);
         if scenarios.len() > 1 {
-            // With several scenarios, readers need to know how each one starts its iterations.
+            // With several scenarios, readers need to know how each of them starts its iterations.
             let executor = scenario.executor.kind().name();
             workload.text = format!("{executor}, {}", workload.text);
         }
@@ -62,7 +62,7 @@ pub fn plan(shared: &Shared, script: &str) -> Plan {
 fn http(shared: &Shared) -> Http {
     let mut http = Http {
         verify_tls: shared.options.insecure_skip_tls_verify != Some(true),
-        // The script's side keeps the cookies and follows redirects.
+        // The script itself stores cookies and follows redirects.
         cookie_jar: false,
         max_redirects: 0,
         ..Http::default()

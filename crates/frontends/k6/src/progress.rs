@@ -1,37 +1,37 @@
-//! State of a run that the worker changes and the terminal shows.
+//! State of a run that the worker updates and the terminal shows.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use k6::progress::Status;
 
-/// Counts of a run.
+/// The counts of a run.
 #[derive(Debug)]
 pub struct Progress {
-    /// Virtual users that exist.
+    /// Number of virtual users that exist.
     pub initialized: AtomicU64,
-    /// Complete iterations.
+    /// Number of complete iterations.
     pub completed: AtomicU64,
-    /// Interrupted iterations.
+    /// Number of interrupted iterations.
     pub interrupted: AtomicU64,
-    /// When the planned virtual users were initialised. 0 before.
+    /// When the planned virtual users were initialised. 0 before that.
     began_ns: AtomicU64,
-    /// Start of the executors in nanoseconds from the start of the run. `u64::MAX` before.
+    /// Start of the executors in nanoseconds from the start of the run. `u64::MAX` before that.
     base_ns: AtomicU64,
-    /// End of the executors. `u64::MAX` before.
+    /// End of the executors. `u64::MAX` before that.
     ended_ns: AtomicU64,
     /// Counts of each scenario.
     pub scenarios: Vec<ScenarioProgress>,
 }
 
-/// Counts of a scenario.
+/// The counts of a scenario.
 #[derive(Debug, Default)]
 pub struct ScenarioProgress {
     status: AtomicU8,
-    /// Virtual users that the scenario has.
+    /// Number of virtual users that the scenario has.
     pub vus: AtomicU64,
-    /// Virtual users that run an iteration.
+    /// Number of virtual users that are running an iteration.
     pub busy: AtomicU64,
-    /// Iterations that have started.
+    /// Number of iterations that have started.
     pub started: AtomicU64,
 }
 
@@ -50,17 +50,17 @@ impl Progress {
         }
     }
 
-    /// Returns when the executors started. `None` before.
+    /// Returns when the executors started. `None` before that.
     pub fn base_ns(&self) -> Option<u64> {
         Some(self.base_ns.load(Relaxed)).filter(|ns| *ns < u64::MAX)
     }
 
-    /// Notes that the planned virtual users exist, which is when k6's clock starts.
+    /// Records that the planned virtual users exist, which starts k6's clock.
     pub fn initialized_at(&self, now_ns: u64) {
         self.began_ns.store(now_ns, Relaxed);
     }
 
-    /// Returns k6's time since the start of the test.
+    /// Returns the time since the start of the test, by k6's definition.
     pub fn elapsed_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.began_ns.load(Relaxed))
     }
@@ -75,7 +75,7 @@ impl Progress {
         self.base_ns.store(base_ns, Relaxed);
     }
 
-    /// Returns when the executors ended. `None` before.
+    /// Returns when the executors ended. `None` before that.
     pub fn ended_ns(&self) -> Option<u64> {
         Some(self.ended_ns.load(Relaxed)).filter(|ns| *ns < u64::MAX)
     }

@@ -1,4 +1,4 @@
-//! Thresholds during the run, and the result at its end.
+//! Thresholds during the run, and the result at the end.
 
 use std::{io::IsTerminal as _, rc::Rc};
 
@@ -17,9 +17,9 @@ use crate::{lifecycle::WorkerRun, samples::aggregator};
 /// The result of a run.
 #[derive(Default)]
 pub struct RunResult {
-    /// What is written: by `handleSummary`, or the text of the summary.
+    /// Outputs to write: those of `handleSummary`, or the text of the summary.
     pub outputs: Vec<SummaryOutput>,
-    /// Names of the metrics whose thresholds have failed. Empty if all hold.
+    /// Names of the metrics whose thresholds failed. Empty if all thresholds passed.
     pub crossed: String,
     /// Results of all thresholds.
     pub thresholds: Vec<ScriptThreshold>,
@@ -40,8 +40,8 @@ pub fn evaluate_during_run(run: &WorkerRun, elapsed_ns: u64) {
     }
 }
 
-/// Evaluates the thresholds for the last time, and makes the summary. `handleSummary` is not called
-/// if the init code has failed.
+/// Evaluates the thresholds for the last time, and creates the summary. Does not call
+/// `handleSummary` if the init code failed.
 pub async fn conclude(run: &Rc<WorkerRun>, is_initialized: bool) {
     let shared = &run.shared;
     let duration_ns = shared.progress.elapsed_ns(run.worker.clock.now());
@@ -86,7 +86,7 @@ struct Made {
     /// Names of the metrics whose thresholds have failed.
     crossed: String,
     text: Option<String>,
-    /// Argument of `handleSummary`, as JSON.
+    /// Argument for `handleSummary`, as JSON.
     data: String,
     export: String,
     thresholds: Vec<ScriptThreshold>,

@@ -14,12 +14,12 @@ use worker::{
 
 use crate::lifecycle::WorkerRun;
 
-/// Time limit of a function of the script.
+/// The time limit of a function of the script.
 struct CallTimeout {
     limit: DurationNs,
-    /// Error after that time.
+    /// Error if the time limit is exceeded.
     late: RunError,
-    /// Whether the function ends when the run is stopped. Otherwise only a second signal ends it.
+    /// Whether the function ends when the run is stopped. If not, only a second signal ends it.
     until_stop: bool,
 }
 
@@ -27,7 +27,7 @@ struct CallTimeout {
 struct Watch {
     worker: Rc<Worker>,
     vu: Rc<Vu>,
-    /// Aborted when the function has returned.
+    /// Limit that is aborted when the function has returned.
     ended: Rc<Limit>,
     is_late: Rc<Cell<bool>>,
     last_ns: u64,
@@ -95,7 +95,7 @@ impl WorkerRun {
         }
     }
 
-    /// Calls `teardown`, unless the run must end at once.
+    /// Calls `teardown`, unless the run must end immediately.
     pub async fn tear_down(&self) {
         let is_wanted = self.shared.options.no_teardown != Some(true)
             && self.worker.common.stop.urgency() != Urgency::Abort;
@@ -162,8 +162,8 @@ impl WorkerRun {
         }
     }
 
-    /// Waits for a function of the script, and interrupts it after a time. Fails without a reason
-    /// if the run was stopped, whose reason is known.
+    /// Waits for a function of the script, and interrupts it after its time limit. Fails without a
+    /// reason if the run was stopped, because that reason is already stored.
     async fn within<T>(
         &self,
         timeout: CallTimeout,
@@ -195,7 +195,7 @@ impl WorkerRun {
         }
     }
 
-    /// Adds the bytes of `setup` or `teardown`.
+    /// Adds the bytes that `setup` or `teardown` transferred.
     fn add_traffic(&self, group: &str) {
         let traffic = self.host.traffic.borrow_mut().remove(&0);
         let (sent, received) = traffic.unwrap_or_default();

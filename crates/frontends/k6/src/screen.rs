@@ -1,4 +1,4 @@
-//! What the terminal shows: the start, the progress, and the log.
+//! Terminal output: the start, the progress, and the log.
 
 use std::{
     io::IsTerminal as _,
@@ -16,17 +16,17 @@ use worker::OutputLine;
 
 use crate::shared::Shared;
 
-/// Columns of a terminal whose width is not known.
+/// Assumed width of a terminal whose width is unknown.
 const USUAL_COLUMNS: usize = 80;
 
-/// Shows a run.
+/// Shows a run on the terminal.
 pub struct Screen<'a> {
     pub shared: &'a Arc<Shared>,
     pub sink: &'a SharedMessageSink,
     /// Script as typed.
     script: &'a str,
     is_terminal: bool,
-    /// Lines of the progress that stand at the end of the terminal.
+    /// Number of progress lines at the end of the terminal.
     drawn: usize,
     elapsed_ns: u64,
 }
@@ -55,12 +55,12 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Keeps the progress where it is, so that it is the last one.
+    /// Leaves the progress on the terminal as the final state.
     pub fn leave(&mut self) {
         self.drawn = 0;
     }
 
-    /// Shows the progress.
+    /// Draws the progress.
     pub fn draw(&mut self) {
         if self.is_quiet() {
             return;
@@ -124,7 +124,7 @@ impl Observer for Screen<'_> {
 
     fn interval(&mut self, interval: &Interval, _: &Run) {
         self.elapsed_ns = interval.span.to_ns;
-        // The last state is shown after the summary.
+        // The final state is shown after the summary.
         if self.shared.progress.ended_ns().is_none() {
             self.draw();
         }

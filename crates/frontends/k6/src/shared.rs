@@ -24,17 +24,17 @@ use crate::{
     team::Team,
 };
 
-/// A test, and the state of its run.
+/// A test and the state of its run.
 pub struct Shared {
     pub script: Arc<Script>,
     pub options: Options,
     pub settings: Settings,
     pub plan: Plan,
-    /// Statistics of trends in the summary.
+    /// Statistics of trends to show in the summary.
     pub trend_stats: Vec<TrendStat>,
-    /// Metrics that the init code has declared.
+    /// Metrics that the init code declared.
     pub registry: Registry,
-    /// Thresholds before any evaluation. Empty if they are ignored.
+    /// Thresholds before any evaluation. Empty if they are disabled.
     pub thresholds: ThresholdSet,
     /// Position of each scenario's first virtual user, by which virtual users are distributed
     /// among the workers.
@@ -50,7 +50,7 @@ pub struct Shared {
     outcome: Mutex<Outcome>,
 }
 
-/// What a test is put together from.
+/// The parts from which a test is assembled.
 pub struct Parts {
     pub script: Arc<Script>,
     pub consolidated: Consolidated,
@@ -61,25 +61,25 @@ pub struct Parts {
     pub outputs: Opened,
 }
 
-/// Outputs of samples, with their descriptions.
+/// The outputs for samples, with their descriptions.
 pub struct Opened {
     pub outputs: Outputs,
     pub names: Vec<String>,
 }
 
-/// Results of a run that are not in its record.
+/// The results of a run that its record does not contain.
 #[derive(Default)]
 pub struct Outcome {
-    /// Why the run ended before its time.
+    /// Why the run ended early. `None` if it did not.
     pub aborted: Option<RunError>,
     /// Whether the script called `exec.test.fail`.
     pub is_failed: bool,
-    /// What the end of the run has computed. `None` if the worker did not get there.
+    /// Result computed at the end of the run. `None` if the worker did not get that far.
     pub result: Option<RunResult>,
 }
 
 impl Shared {
-    /// Puts a test together. Fails if thresholds are not valid.
+    /// Assembles a test. Fails if thresholds are invalid.
     pub fn new(parts: Parts) -> Result<Arc<Shared>, String> {
         let Parts {
             script,
@@ -118,8 +118,8 @@ impl Shared {
         }))
     }
 
-    /// Whether any iterations are arrivals of a schedule. The ledger of arrivals then contains only
-    /// these, and not the iterations of other executors.
+    /// Returns whether any iterations are arrivals of a schedule. The ledger of arrivals then
+    /// contains only these, without the iterations of other executors.
     pub fn has_arrivals(&self) -> bool {
         let mut scenarios = self.plan.scenarios.iter();
         scenarios.any(|scenario| scenario.executor.arrivals().is_some())
@@ -153,7 +153,7 @@ impl Shared {
         self.outputs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes why the run ends. The first reason stays.
+    /// Stores why the run ends. Only the first reason is kept.
     pub fn end_early(&self, reason: RunError) {
         self.outcome().aborted.get_or_insert(reason);
     }
@@ -166,7 +166,7 @@ impl Shared {
         self.outcome().is_failed = true;
     }
 
-    /// Returns the tags of a scenario's samples that are not the script's.
+    /// Returns the tags of a scenario's samples that do not come from the script.
     pub fn scenario_tags(&self, scenario: &Scenario) -> Tags {
         let mut tags = self.run_tags();
         for (name, value) in &scenario.tags {
@@ -187,7 +187,8 @@ impl Shared {
         tags
     }
 
-    /// Returns why no request may be sent to a host: code and text of the error.
+    /// Returns why no request may be sent to a host: the code and text of the error. `None` if
+    /// requests are allowed.
     pub fn blocked(&self, host: &str) -> Option<(u32, String)> {
         let patterns = self.options.block_hostnames.as_ref();
         let pattern = patterns.and_then(|patterns| patterns.find(host))?;
@@ -195,7 +196,7 @@ impl Shared {
         Some((1111, text))
     }
 
-    /// Returns the options for `exec.test.options`: with the scenarios that shortcuts stand for.
+    /// Returns the options for `exec.test.options`, with the scenarios that result from shortcuts.
     pub fn options_json(&self) -> serde_json::Value {
         let mut options = self.options.to_json();
         if self.options.scenarios.is_none() {
@@ -238,7 +239,8 @@ impl Shared {
     }
 }
 
-/// Returns a scenario as scripts write it. Shortcuts stand for executors of virtual users only.
+/// Returns a scenario in the form that scripts use. Shortcuts stand only for executors of virtual
+/// users.
 fn scenario_json(scenario: &Scenario) -> serde_json::Value {
     let text = |ns: u64| DurationNs(i64::try_from(ns).unwrap_or(i64::MAX)).to_string();
     let mut json = match &scenario.executor {

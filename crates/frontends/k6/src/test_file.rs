@@ -1,4 +1,4 @@
-//! A test as it is loaded: a script or an archive, with its options.
+//! A test as loaded: a script or an archive, with its options.
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
@@ -27,20 +27,20 @@ pub struct TestFile {
     pub script: Arc<Script>,
     /// Whether the script runs without TypeScript and `global`.
     is_base: bool,
-    /// The archive that the script came from.
+    /// Archive from which the script was read, if any.
     archive: Option<Archive>,
 }
 
-/// What a script is read from.
+/// The source of a script.
 struct ScriptSource {
     path: String,
-    /// Content of standard input.
+    /// Content of standard input, if the script is read from it.
     text: Option<String>,
     archive: Option<Archive>,
 }
 
 impl TestFile {
-    /// Loads the script of a command line.
+    /// Loads the script on a command line.
     pub fn load(
         flags: &RunFlags,
         settings: &Settings,
@@ -88,7 +88,7 @@ impl TestFile {
         })
     }
 
-    /// Returns the options of the script or of the archive, and warns of unknown ones.
+    /// Returns the options of the script or of the archive, and warns about unknown ones.
     pub fn exported(&self, logger: &Logger) -> Result<Options, Refused> {
         let json = match &self.archive {
             Some(archive) => &archive.options,
@@ -102,7 +102,7 @@ impl TestFile {
         Ok(read.options)
     }
 
-    /// Returns the options of all layers.
+    /// Returns the consolidated options of all layers.
     pub fn consolidated(
         &self,
         flags: &RunFlags,
@@ -118,19 +118,19 @@ impl TestFile {
         consolidate(&layers).map_err(|error| invalid(&error))
     }
 
-    /// Returns the scenarios of the options.
+    /// Returns the scenarios that follow from the options.
     pub fn plan(&self, options: &Options) -> Result<Plan, Refused> {
         let plan = k6::scenario::plan(options, &|name| self.script.has_function(name));
         plan.map_err(|error| invalid(&error))
     }
 
-    /// Returns the files of packages, whose names only the file system resolves.
+    /// Returns the files of packages. Only the file system can resolve their names.
     pub fn packages(&self) -> impl Iterator<Item = String> {
         let names = self.script.files().into_iter().map(|file| file.name);
         names.filter(|name| name.contains("/node_modules/"))
     }
 
-    /// Returns an archive of the test with these options.
+    /// Creates an archive of the test with these options.
     pub fn archive(&self, options: &Options, settings: &Settings) -> Archive {
         let main = self.script.name();
         let (scripts, others): (Vec<_>, Vec<_>) = self
@@ -174,7 +174,7 @@ impl ScriptSource {
         }
         let bytes = match Path::new(script).is_file() {
             true => std::fs::read(script).unwrap_or_default(),
-            // The loader says why there is no script.
+            // The loader reports why there is no script.
             false => Vec::new(),
         };
         if !Archive::is_archive(&bytes) {
@@ -222,7 +222,7 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Reads the configuration file: the one of `--config`, or the user's.
+/// Reads the configuration file: the one of `--config`, or the user's default file.
 fn config_file(settings: &Settings) -> Result<Options, Refused> {
     let usual = || {
         let folder = variable("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty());

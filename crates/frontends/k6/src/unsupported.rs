@@ -9,7 +9,7 @@ use k6::{
 /// System tag that samples never have.
 const MISSING_TAG: &str = "ocsp_status";
 
-/// Returns a line for each thing that the test asks for and that does not exist.
+/// Returns a line for each requested feature that is not supported.
 pub fn problems(options: &Options, settings: &Settings, plan: &Plan) -> Vec<String> {
     let has_browser = plan.scenarios.iter().any(|scenario| scenario.needs_browser);
     let browser = (
@@ -32,7 +32,7 @@ pub fn problems(options: &Options, settings: &Settings, plan: &Plan) -> Vec<Stri
     lines
 }
 
-/// Whether something is given, its name, and what to do instead.
+/// Whether an option is given, its name, and advice.
 type Refusal = (bool, &'static str, &'static str);
 
 fn of_options(options: &Options) -> Vec<Refusal> {

@@ -12,13 +12,13 @@ use worker::deadlines::Limit;
 /// A virtual user with its counts.
 pub struct PooledVu {
     pub vu: Rc<Vu>,
-    /// Number from 1, in the order of initialisation.
+    /// Number in the order of initialisation, from 1.
     pub id: u64,
-    /// Iterations that have started.
+    /// Number of iterations that have started.
     pub iterations: Cell<u64>,
-    /// Iterations that have started, by scenario.
+    /// Number of iterations that have started, by scenario.
     in_scenario: RefCell<HashMap<usize, u64>>,
-    /// Ends a pause between iterations.
+    /// Limit that ends a pause between iterations.
     pub pause: RefCell<Rc<Limit>>,
 }
 
@@ -33,7 +33,8 @@ impl PooledVu {
         }
     }
 
-    /// Counts an iteration. Returns its number in the virtual user, and among those of the scenario.
+    /// Counts an iteration. Returns its number in the virtual user, and its number among those of
+    /// the scenario.
     pub fn count(&self, scenario: usize) -> (u64, u64) {
         let in_vu = self.iterations.get();
         self.iterations.set(in_vu + 1);
@@ -43,14 +44,14 @@ impl PooledVu {
         (in_vu, *in_scenario - 1)
     }
 
-    /// Ends what the virtual user does: its iteration, or its pause.
+    /// Interrupts the virtual user's iteration or pause.
     pub fn interrupt(&self) {
         self.vu.interrupt();
         self.pause.borrow().abort();
     }
 }
 
-/// Virtual users that no scenario has.
+/// Virtual users that are not assigned to a scenario.
 #[derive(Default)]
 pub struct IdleVus(RefCell<VecDeque<Rc<PooledVu>>>);
 

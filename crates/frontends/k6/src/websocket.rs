@@ -1,4 +1,4 @@
-//! Opens WebSocket connections of scripts, and passes their events on.
+//! Opens the WebSocket connections of scripts, and passes on their events.
 
 use std::{
     cell::{Cell, RefCell},
@@ -28,12 +28,12 @@ use crate::{
 };
 
 const METHOD: &str = "GET";
-/// Close code that is sent when an iteration leaves its connection open.
+/// Close code to send when an iteration leaves its connection open.
 const GOING_AWAY: u16 = 1001;
-/// Close code that is reported if a connection ended without a close frame.
+/// Close code to report if a connection ended without a close frame.
 const ABNORMAL_CLOSURE: u16 = 1006;
 
-/// Asks for a connection and records the request.
+/// Requests a connection and records the request.
 pub async fn open(
     host: &Rc<RunHost>,
     connections: VuConnections,
@@ -127,7 +127,7 @@ fn without_response(response: HttpOutcome) -> HttpOutcome {
     }
 }
 
-/// Receives the number of messages that were written, in each call at least one.
+/// Receives the number of messages that were written, which is at least one in each call.
 type SentListener = RefCell<Option<Box<dyn Fn(u64)>>>;
 
 /// A connection that the script's session and its reading task share.
@@ -135,7 +135,7 @@ struct SharedSocket {
     host: Rc<RunHost>,
     vu: u64,
     listener: Rc<SentListener>,
-    /// Empty only while it is dropped.
+    /// Empty only while the connection is being dropped.
     socket: RefCell<Option<WebSocket>>,
     is_closing: Cell<bool>,
 }
@@ -224,7 +224,7 @@ impl SharedSocket {
     }
 }
 
-/// Returns the event of a connection that ended without a close frame.
+/// Returns the event for a connection that ended without a close frame.
 fn lost(fault: Fault) -> SocketEvent {
     let error = match fault {
         Fault::WebSocket(WebSocketFault::Lost) => {
@@ -239,7 +239,7 @@ fn lost(fault: Fault) -> SocketEvent {
     }
 }
 
-/// Returns the error text of a close code. `None` if the code is not an error.
+/// Returns the error text for a close code. `None` if the code is not an error.
 fn close_error(code: u16, reason: &str) -> Option<String> {
     let meaning = match code {
         1000 | 1001 => return None,
@@ -261,7 +261,7 @@ fn close_error(code: u16, reason: &str) -> Option<String> {
     Some(format!("websocket: close {code}{meaning}{reason}"))
 }
 
-/// A connection as scripts use it.
+/// A connection, as scripts use it.
 struct RunSocket(Rc<SharedSocket>);
 
 impl HostSocket for RunSocket {
@@ -301,7 +301,7 @@ impl HostSocket for RunSocket {
     fn next(&self) -> HostFuture<SocketEvent> {
         let connection = Rc::clone(&self.0);
         Box::pin(async move {
-            // A server that never stops sending must not keep other virtual users from running.
+            // A server that never stops sending must not prevent other virtual users from running.
             tokio::task::consume_budget().await;
             poll_fn(|cx| connection.poll_event(cx)).await
         })

@@ -32,7 +32,7 @@ pub struct ScenarioRun {
     pub scenario: Rc<Scenario>,
     /// Label of the iterations in the record.
     pub label: LabelId,
-    /// Tags of samples that are not the script's.
+    /// Tags of samples that do not come from the script.
     pub tags: Tags,
     /// Start in nanoseconds from the start of the run.
     pub start_ns: u64,
@@ -40,10 +40,10 @@ pub struct ScenarioRun {
     share: Share,
     /// Ends waits of the executor when the run is stopped.
     pub stopped: Rc<Limit>,
-    /// Virtual users in an iteration or in a pause after one.
+    /// Virtual users that run an iteration, or pause after one.
     busy: RefCell<Vec<Rc<PooledVu>>>,
     tasks: Cell<usize>,
-    /// Aborted when the last task has ended.
+    /// Limit that is aborted when the last task has ended.
     all_ended: RefCell<Rc<Limit>>,
     /// Virtual users of this worker.
     own_vus: Cell<u64>,
@@ -89,12 +89,12 @@ impl ScenarioRun {
             .saturating_add(self.scenario.executor.end_ns())
     }
 
-    /// Whether no iteration may start any more.
+    /// Returns whether no more iterations may start.
     fn is_over(&self) -> bool {
         self.stopped.is_aborted() || self.run.worker.clock.now() >= self.end_ns()
     }
 
-    /// Ends the scenario at once.
+    /// Ends the scenario immediately.
     pub fn stop(&self) {
         self.stopped.abort();
         self.interrupt_all();
@@ -105,7 +105,7 @@ impl ScenarioRun {
         busy.iter().for_each(|vu| vu.interrupt());
     }
 
-    /// Runs the scenario to its end.
+    /// Runs the scenario until it ends.
     pub async fn execute(self: Rc<Self>) {
         let worker = Rc::clone(&self.run.worker);
         let is_stopped = worker
@@ -147,8 +147,8 @@ impl ScenarioRun {
         }
     }
 
-    /// Waits for the tasks: until the regular end, then for the graceful stop, and interrupts what
-    /// is left.
+    /// Waits for the tasks until the regular end and for the graceful stop, and then interrupts the
+    /// remaining ones.
     async fn finish(&self) {
         if self.all_ended_by(self.end_ns()).await {
             return;
@@ -161,7 +161,7 @@ impl ScenarioRun {
         }
     }
 
-    /// Waits for all tasks, at most until a time. Returns whether they have ended.
+    /// Waits for all tasks, but at most until `at_ns`. Returns whether they have ended.
     async fn all_ended_by(&self, at_ns: u64) -> bool {
         if self.tasks.get() == 0 {
             return true;
@@ -171,7 +171,7 @@ impl ScenarioRun {
         self.run.worker.sleep_until(at_ns, &limit).await.is_err()
     }
 
-    /// Counts iterations that an executor with a number of iterations has not started.
+    /// Counts the iterations that an executor with a fixed number of iterations has not started.
     fn count_dropped(&self) {
         let planned = match self.scenario.executor {
             Executor::SharedIterations { iterations, .. } => iterations,
@@ -187,7 +187,7 @@ impl ScenarioRun {
         }
     }
 
-    /// Takes a virtual user that waits, for the rest of the scenario.
+    /// Takes an idle virtual user for the rest of the scenario.
     fn take_vu(&self) -> Option<Rc<PooledVu>> {
         let vu = self.run.idle.take()?;
         self.own_vus.set(self.own_vus.get() + 1);
@@ -195,7 +195,7 @@ impl ScenarioRun {
         Some(vu)
     }
 
-    /// Takes a virtual user that the plan has for this scenario.
+    /// Takes a virtual user that the plan provides for this scenario.
     fn take_planned_vu(&self) -> Option<Rc<PooledVu>> {
         let vu = self.take_vu();
         if vu.is_none() {
@@ -243,7 +243,7 @@ impl ScenarioRun {
         self.busy.borrow_mut().push(Rc::clone(vu));
         self.run.iterate(self, vu, number, intended).await;
         self.forget_busy(vu);
-        // A virtual user without waits must not keep others from running.
+        // A virtual user that never waits must not prevent others from running.
         tokio::task::consume_budget().await;
     }
 
@@ -279,7 +279,7 @@ impl ScenarioRun {
         }
     }
 
-    /// Starts virtual users with a number of iterations each.
+    /// Starts virtual users that each run a number of iterations.
     fn repeat_vus(self: &Rc<Self>, vus: u64, iterations: u64) {
         for _ in 0..self.share.of_first(vus) {
             let Some(vu) = self.take_planned_vu() else {
