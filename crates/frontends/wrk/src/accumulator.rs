@@ -1,5 +1,5 @@
 //! Counts the figures of wrk and wrk2: latencies in whole microseconds, responses per thread and
-//! 100 ms, four classes of errors.
+//! 100 ms, and four classes of errors.
 //!
 //! wrk2 discards the figures of the first ten seconds, until it is calibrated. This accumulator
 //! keeps them for shorter runs.
@@ -60,7 +60,7 @@ enum ThreadLatency {
 struct Paced {
     corrected: Histogram,
     uncorrected: Histogram,
-    /// When calibration is due. `None` once calibrated.
+    /// When the calibration is due. `None` after calibration.
     calibrate_at: Option<u64>,
     calibration: Option<Calibration>,
 }
@@ -71,8 +71,8 @@ struct Calibration {
     interval_ms: u64,
 }
 
-/// Response rate of a thread, sampled at regular ticks. A tick is evaluated at the next event after
-/// it.
+/// The response rate of a thread, sampled at regular ticks. A tick is evaluated at the next event
+/// after it.
 #[derive(Debug, Default)]
 struct ThreadRate {
     since: u64,

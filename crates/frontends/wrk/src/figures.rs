@@ -1,4 +1,4 @@
-//! Passes figures to a script's `done`.
+//! Passes figures to a script's `done` function.
 
 use script::lua::DistributionFigures;
 

@@ -1,5 +1,5 @@
-//! `loadline wrk`, also under the names `wrk` and `wrk2`. Flags, standard output and exit codes are
-//! exactly the same as in wrk. Loadline's own messages are written to standard error.
+//! `loadline wrk`, also under the names `wrk` and `wrk2`. Flags, standard output and exit codes
+//! equal those of wrk exactly. Loadline's own messages are written to standard error.
 
 use std::{
     path::Path,

@@ -1,7 +1,7 @@
-//! Numbers with 64 significant bits, like x86-64's `long double`. wrk divides with them, and the
+//! Numbers with 64 significant bits, like x86-64's `long double`. wrk divides such numbers, and the
 //! last bit decides whether 2.065 prints as 2.07 or 2.06.
 
-/// Mantissa × 2^exponent. The highest bit of the mantissa is set, or the number is 0.
+/// Mantissa × 2^exponent. The highest bit of the mantissa is set, unless the number is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extended {
     mantissa: u64,

@@ -25,7 +25,8 @@ impl Spectrum {
         self.count
     }
 
-    /// Returns the lowest value of the lowest bucket, or the maximum integer if there are no values.
+    /// Returns the lowest value of the lowest bucket, or the maximum integer if there are no
+    /// values.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.cells.pairs().first().map_or(u64::MAX, |pair| pair.0)

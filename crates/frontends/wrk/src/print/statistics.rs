@@ -30,7 +30,7 @@ impl Statistics {
         self.counts.pairs().get(n.checked_sub(1)?).copied()
     }
 
-    /// Returns the minimum. The maximum integer if there are no values.
+    /// Returns the minimum, or the maximum integer if there are no values.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.counts.pairs().first().map_or(u64::MAX, |pair| pair.0)
@@ -75,7 +75,7 @@ impl Statistics {
         n as f64 / self.count as f64 * 100.0
     }
 
-    /// Returns the percentile by wrk's definition of rank. 0 if there are no values.
+    /// Returns the percentile by wrk's definition of rank, or 0 if there are no values.
     #[must_use]
     pub fn percentile(&self, p: f64) -> u64 {
         let rank = (p / 100.0 * self.count as f64 + 0.5).round() as u64;
@@ -97,7 +97,8 @@ impl Statistics {
         if expected == 0 || self.count == 0 || max < expected.saturating_mul(2) {
             return self.clone();
         }
-        // `made_up[at]` counts what larger values add at `at`, so go from high to low values.
+        // `made_up[at]` counts the values that larger values add at `at`, so go from high to low
+        // values.
         let mut came = vec![0u64; max as usize + 1];
         for (value, n) in self.counts.pairs() {
             came[*value as usize] = *n;
@@ -144,8 +145,8 @@ mod tests {
 
     #[test]
     fn pipelining_halves_its_latency() {
-        // A batch takes 1600 us. The more responses a batch has, the lower the mean and the more
-        // values are added.
+        // A batch takes 1600 us. The more responses it has, the lower the mean, and the more values
+        // are added.
         for (depth, mean, times) in [
             (4, 1200.0, 3),
             (8, 1000.0, 7),

@@ -2,8 +2,8 @@
 
 use super::extended::Extended;
 
-/// Units of a number, each `step` times the previous one. A number is written in the next unit from
-/// 0.85 of that unit on. As in wrk, the last unit is never used.
+/// The units of a number. Each is `step` times the previous one. A number is written in the next
+/// unit from 0.85 of that unit. As in wrk, the last unit is never used.
 struct UnitScale {
     step: u32,
     names: &'static [&'static str],

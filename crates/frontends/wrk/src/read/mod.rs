@@ -33,7 +33,7 @@ pub struct WrkCommand {
     pub timeout_ns: u64,
     pub rate: Option<u64>,
     pub at_random: bool,
-    /// File for the exact figures, an option that wrk does not have.
+    /// File for the exact figures. This option does not exist in wrk.
     pub json: Option<PathBuf>,
     pub arguments: Vec<String>,
 }
@@ -58,7 +58,7 @@ impl WrkCommand {
 pub struct ReadOutcome {
     pub out: String,
     pub err: String,
-    /// The command to run. `None` if only text is printed, with exit code 1.
+    /// Command to run. `None` if only text is printed, with exit code 1.
     pub command: Option<WrkCommand>,
 }
 

@@ -1,5 +1,5 @@
-//! Emulates glibc's `getopt_long`: options at any position, `--`, joined short options, abbreviated
-//! long options.
+//! Emulates glibc's `getopt_long`: options at any position, `--`, joined short options, and
+//! abbreviated long options.
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spec {
