@@ -45,7 +45,7 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
 }
 
 /// Returns the message ledger as counts by name, and as sentences. Reports show deliveries in a
-/// section of their own, from the counts.
+/// separate section, based on the counts.
 #[must_use]
 pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
     let mut reported = print::tally(run);

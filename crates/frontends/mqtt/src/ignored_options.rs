@@ -1,4 +1,4 @@
-//! Options of emqtt-bench that are accepted but have no effect. Each prints a note.
+//! Options of emqtt-bench that are accepted but have no effect. Each of them prints a note.
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OptionValue {

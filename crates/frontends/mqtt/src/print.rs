@@ -35,7 +35,7 @@ pub fn write_json(path: &Path, outcome: &RunOutcome<'_>) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// Whether all clients have reported: the run is not a part, and no node was lost.
+/// Returns whether all clients have reported: the run is not a part, and no node was lost.
 pub(crate) fn is_whole(run: &Run) -> bool {
     run.manifest.share.is_none()
         && run.missing.is_empty()
@@ -96,7 +96,7 @@ fn of_subscribers(reported: &Tally) -> bool {
     of("expected") > 0 || of("received") > 0
 }
 
-/// Returns what was connected and published.
+/// Returns the sentences about connections and publications.
 fn messages(run: &Run, reported: &Tally) -> String {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = partial(run).to_owned();
@@ -141,7 +141,7 @@ fn messages(run: &Run, reported: &Tally) -> String {
     out
 }
 
-/// Returns what else was counted.
+/// Returns the sentences about the remaining counts.
 fn remarks(run: &Run, reported: &Tally) -> String {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = String::new();

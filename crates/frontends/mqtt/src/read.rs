@@ -24,7 +24,8 @@ impl MqttSubcommand {
         }
     }
 
-    /// Returns the maximum number of messages of all clients. `None` if there is a schedule.
+    /// Returns the maximum number of messages of all clients together. `None` if there is a
+    /// schedule.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         match self {
@@ -37,7 +38,7 @@ impl MqttSubcommand {
     ///
     /// # Errors
     ///
-    /// Returns a one-line error that describes the first problem.
+    /// Fails with a one-line description of the first problem.
     pub fn plan(&self) -> Result<Plan, String> {
         let common = self.common();
         let mut plan = match self {
@@ -241,7 +242,8 @@ impl Pub {
         Ok(properties)
     }
 
-    /// Returns the maximum number of messages of all clients. `None` if there is a schedule.
+    /// Returns the maximum number of messages of all clients together. `None` if there is a
+    /// schedule.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         (self.every_ms == 0 && self.limit > 0).then_some(self.limit)
@@ -260,8 +262,8 @@ impl Pub {
             qos: self.subscribe_qos.unwrap_or(self.qos),
         }];
         receivers.will = None;
-        // Give receivers other identifiers, because a server disconnects a client when another one
-        // has the same identifier.
+        // Give receivers other identifiers, because a server disconnects a client when another
+        // client connects with the same identifier.
         for credential in &mut receivers.credentials {
             credential.client_id = None;
         }

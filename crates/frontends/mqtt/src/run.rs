@@ -1,5 +1,5 @@
-//! `loadline mqtt`: prints a line per second, then the summary and the ledger. Exit codes are
-//! Loadline's own.
+//! `loadline mqtt`: prints a line per second, followed by the summary and the ledger. The exit
+//! codes are Loadline's own.
 
 use std::{
     path::{Path, PathBuf},

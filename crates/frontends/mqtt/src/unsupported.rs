@@ -1,4 +1,4 @@
-//! Options of emqtt-bench that are not supported, each with an alternative to suggest.
+//! Options of emqtt-bench that are not supported, with a suggested alternative for each.
 
 const KNOWN: [(&[&str], &str); 4] = [
     (&["--ws"], "WebSocket is not supported: use TCP or TLS"),
