@@ -1,4 +1,5 @@
-//! Arrivals that a bridge reports when due, and records as iterations from their intended start.
+//! Arrivals that a bridge reports when they are due, and records as iterations from their intended
+//! start.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -18,12 +19,12 @@ pub struct Due {
     pub intended_ns: u64,
 }
 
-/// Started arrivals by number, with label and intended start.
+/// The started arrivals by number, with their label and intended start.
 #[derive(Debug, Default)]
 pub struct StartedArrivals(RefCell<HashMap<u64, (LabelId, u64)>>);
 
 impl StartedArrivals {
-    /// Records that an arrival has started under this label name.
+    /// Records that an arrival has started, under a label with this name.
     pub fn begin(&self, worker: &Worker, due: Due, name: &str) {
         let label = worker.label(LabelGroup::Iteration, "", name);
         let intended_ns = due.intended_ns.saturating_sub(worker.clock.absolute(0));
@@ -43,7 +44,7 @@ impl StartedArrivals {
         recorder.iteration(at_ns, label, Intended::scheduled(intended_ns), ended);
     }
 
-    /// Ends all started arrivals, because their ends will not be reported.
+    /// Ends all started arrivals, because nothing will report their ends.
     pub fn abandon(&self, worker: &Worker) {
         let numbers: Vec<u64> = self.0.borrow().keys().copied().collect();
         let now = worker.clock.absolute(worker.clock.now());

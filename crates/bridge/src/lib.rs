@@ -1,5 +1,5 @@
-//! Bridge between the engine and a sender on another thread, neither of which waits for the other.
-//! Records samples when they are settled.
+//! Bridge between the engine and a sender on another thread. Neither of them waits for the other.
+//! Samples are recorded when they are settled.
 
 #![warn(missing_docs)]
 
@@ -32,16 +32,16 @@ pub type Token = u64;
 /// Identifies a session. Sessions do not share connections.
 pub type SessionId = u64;
 
-/// A request to send.
+/// A request to send on behalf of the sender.
 #[derive(Debug)]
 pub struct Order {
     /// Session whose connections the request uses.
     pub session: SessionId,
     /// Whether to verify certificates.
     pub verifies: bool,
-    /// HTTP method, which the bytes of the request also contain.
+    /// HTTP method, which must match the encoded request.
     pub method: String,
-    /// Name of the label, unless the settlement changes the name.
+    /// Name of the label. The settlement may change it.
     pub name: String,
     /// The encoded request.
     pub request: Built,
@@ -51,29 +51,30 @@ pub struct Order {
     pub read_ns: Option<u64>,
     /// Time of the sender's call, on `CLOCK_MONOTONIC`.
     pub called_ns: u64,
-    /// Intended start and actual start on `CLOCK_MONOTONIC`, for the first request of an arrival.
+    /// Intended start and actual start on `CLOCK_MONOTONIC`. Set for the first request of an
+    /// arrival.
     pub arrival_ns: Option<(u64, u64)>,
 }
 
-/// Result of an order.
+/// The result of an order.
 #[derive(Debug)]
 pub struct Completion {
     /// Token of the order.
     pub token: Token,
-    /// The response, possibly partial.
+    /// Response, possibly partial.
     pub answer: Answered,
     /// Why the response is incomplete. `None` if it is complete.
     pub fault: Option<Fault>,
-    /// The measured times, to be passed to [`Bridge::settle`].
+    /// Measured times, which the sender passes to [`Bridge::settle`].
     pub account: PendingSample,
 }
 
 /// A response to an order.
 #[derive(Debug, Default)]
 pub struct Answered {
-    /// HTTP status. 0 if no head was received.
+    /// HTTP status code. 0 if no head was received.
     pub status: u16,
-    /// Response head as received.
+    /// Response head, as received.
     pub head: Vec<u8>,
     /// Decoded body. If decoding failed, the body as received.
     pub body: Vec<u8>,
@@ -85,7 +86,7 @@ pub struct Answered {
     pub sets_cookies: bool,
 }
 
-/// Measured times of a request whose final name and outcome are not yet known.
+/// The measured times of a request whose final name and outcome are not known yet.
 #[derive(Debug, Clone)]
 pub struct PendingSample {
     queue: usize,
@@ -114,7 +115,7 @@ impl PendingSample {
         last.bytes_in += first.bytes_in;
     }
 
-    /// Whether any byte was written.
+    /// Returns whether any byte was written.
     #[must_use]
     pub fn was_sent(&self) -> bool {
         self.sample.first_write_ns.is_some()
@@ -124,21 +125,20 @@ impl PendingSample {
 /// The sender's evaluation of a response.
 #[derive(Debug)]
 pub struct Settlement {
-    /// The measured times of the request.
+    /// Measured times of the request.
     pub account: PendingSample,
     /// New method and name, if the sender changed them.
     pub renamed: Option<(String, String)>,
-    /// Outcome as defined by the sender.
+    /// Outcome, as defined by the sender.
     pub ended: RequestOutcome,
-    /// Detail of a failure, stored for the first failure of each reason.
+    /// Description of a failure. Stored only for the first failure of each reason.
     pub detail: String,
-    /// When the sender received the response, on `CLOCK_MONOTONIC`. `None` if the sender never
-    /// received it.
+    /// When the sender received the response, on `CLOCK_MONOTONIC`. `None` if it never did.
     pub resumed_ns: Option<u64>,
 }
 
 impl Settlement {
-    /// Creates the settlement of a request that its sender gave up.
+    /// Creates the settlement of a request that the sender abandoned.
     #[must_use]
     pub fn cancelled(account: PendingSample) -> Settlement {
         Settlement {
@@ -151,10 +151,10 @@ impl Settlement {
     }
 }
 
-/// A request that another component measured.
+/// A request that another component has measured.
 #[derive(Debug)]
 pub struct ExternalSample {
-    /// HTTP method, or the protocol.
+    /// HTTP method, or name of the protocol.
     pub method: String,
     /// Name of the request.
     pub name: String,
@@ -166,7 +166,7 @@ pub struct ExternalSample {
     pub bytes_in: u64,
     /// Outcome of the request.
     pub ended: RequestOutcome,
-    /// Detail of a failure, stored for the first failure of each reason.
+    /// Description of a failure. Stored only for the first failure of each reason.
     pub detail: String,
 }
 
@@ -226,7 +226,7 @@ impl Bridge {
     ///
     /// # Errors
     ///
-    /// Returns an error if no descriptor is available for a notifier.
+    /// Fails if no descriptor is available for a notifier.
     pub fn new(workers: usize) -> io::Result<(Bridge, DriverMaker)> {
         let mut lanes = Vec::new();
         let mut ends = Vec::new();
@@ -275,8 +275,8 @@ impl Bridge {
         self.shared.notifier.fd()
     }
 
-    /// Sends a request. Returns `None` if the bridge has ended. Each order yields exactly one
-    /// completion, unless the order is cancelled.
+    /// Sends a request. Returns `None` if the bridge has ended. Each order results in exactly one
+    /// completion, unless it is cancelled.
     pub fn send(&self, order: Order) -> Option<Token> {
         let token = self.next.fetch_add(1, Ordering::Relaxed);
         let queue = self.lane_of(order.session);
@@ -293,7 +293,7 @@ impl Bridge {
         self.ask(self.lane_of(session), Command::Cancel(token), true);
     }
 
-    /// Records a request. Does not wake the worker.
+    /// Records a settled request. Does not wake the worker.
     pub fn settle(&self, settled: Settlement) {
         let queue = settled.account.queue;
         self.ask(queue, Command::Settle(Box::new(settled)), false);
@@ -335,18 +335,18 @@ impl Bridge {
         due.try_iter().collect()
     }
 
-    /// Reports that an arrival was started under this label name.
+    /// Records that an arrival has started, under a label with this name.
     pub fn started(&self, due: Due, name: String) {
         self.ask(0, Command::Started(due, name), false);
     }
 
-    /// Reports that the iteration with this number has ended, and how.
+    /// Records that the iteration with this number has ended, and its result.
     pub fn over(&self, number: u64, ended: RequestOutcome) {
         self.ask(0, Command::Over(number, ended, now_ns()), false);
     }
 
-    /// Ends arrivals from the first that was not taken. Those and later arrivals count as never
-    /// planned.
+    /// Ends arrivals, starting with the first arrival that was not taken. These arrivals count as
+    /// never planned.
     pub fn end_arrivals(&self) {
         let from_ns = self
             .arrivals()
@@ -357,7 +357,7 @@ impl Bridge {
         }
     }
 
-    /// Whether the stop button or a stop rule is ending the run.
+    /// Returns whether the stop button or a stop rule is ending the run.
     #[must_use]
     pub fn is_ending(&self) -> bool {
         self.shared.ending.load(Ordering::Relaxed)
@@ -374,8 +374,8 @@ impl Bridge {
         (session % self.shared.lanes.len() as u64) as usize
     }
 
-    /// Queues a command. Returns `false` if the worker has ended, in which case the error of the
-    /// run explains why.
+    /// Queues a command. Returns `false` if the worker has ended. The error of the run then
+    /// explains why.
     fn ask(&self, queue: usize, command: Command, at_once: bool) -> bool {
         let queue = &self.shared.lanes[queue];
         let is_there = queue.command.send(command).is_ok();

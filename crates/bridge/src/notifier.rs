@@ -1,4 +1,4 @@
-//! Wakes another thread through an eventfd, which is written once until the thread handles it.
+//! Wakes another thread through an eventfd. It is written at most once until the thread handles it.
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use rustix::event::{EventfdFlags, eventfd};
 #[derive(Debug)]
 pub struct Notifier {
     fd: OwnedFd,
-    /// Whether a notification was sent but not yet handled.
+    /// Whether a notification was sent but has not been handled yet.
     rung: AtomicBool,
 }
 
@@ -20,7 +20,7 @@ impl Notifier {
     ///
     /// # Errors
     ///
-    /// Returns an error if no descriptor is available.
+    /// Fails if no descriptor is available.
     pub fn new() -> io::Result<Notifier> {
         Ok(Notifier {
             fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,

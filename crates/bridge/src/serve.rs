@@ -1,4 +1,4 @@
-//! The worker's part of a bridge: executes orders, returns completions and records settlements.
+//! The worker's side of a bridge: executes orders, returns completions and records settlements.
 
 use std::{
     cell::{Cell, RefCell},
@@ -39,7 +39,7 @@ pub struct BridgeDriver {
     pub queue: usize,
     pub command: Option<Receiver<Command>>,
     pub settings: HttpClientConfig,
-    /// Schedule of arrivals. `None` if the test schedules none.
+    /// Schedule of arrivals. `None` if the test has no scheduled arrivals.
     pub schedule: Option<Schedule>,
 }
 
@@ -69,7 +69,7 @@ struct InFlightCalls {
 
 pub(super) struct WorkerState {
     pub(super) worker: Rc<Worker>,
-    /// One client that verifies certificates, and one that does not.
+    /// Two clients: one that verifies certificates, and one that does not.
     clients: [Client; 2],
     pub(super) shared: Arc<BridgeState>,
     queue: usize,
@@ -372,7 +372,7 @@ fn enter_foreign(state: &WorkerState, foreign: ExternalSample) {
     let worker = &state.worker;
     let zero_ns = worker.clock.absolute(0);
     let took_ns = foreign.took_ns.unwrap_or(0);
-    // The request may have started before the test did.
+    // The request may have started before the test.
     let done_ns = foreign.done_ns.saturating_sub(zero_ns).max(took_ns);
     let began = done_ns - took_ns;
     let label = worker.label(LabelGroup::Script, &foreign.method, &foreign.name);
