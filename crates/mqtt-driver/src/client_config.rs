@@ -1,4 +1,5 @@
-//! Prepares clients before the run: names, CONNECT packets, subscriptions, payload templates.
+//! Preparation of clients before the run: names, CONNECT packets, subscriptions and payload
+//! templates.
 
 use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
 use plan::mqtt::{Clients, Credential, Facts, Groups, Mqtt, Own, Payload, Properties, fill};

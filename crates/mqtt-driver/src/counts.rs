@@ -1,11 +1,11 @@
 //! Counts of a worker's clients. Workers report them by name at the end, and the counts of all
-//! workers are added.
+//! workers are added up.
 
 use std::cell::Cell;
 
 macro_rules! counts {
     ($($(#[doc = $doc:literal])* $name:ident,)*) => {
-        /// Counts of one worker.
+        /// The counts of one worker.
         #[derive(Debug, Default)]
         #[expect(missing_docs, reason = "most names are self-explanatory")]
         pub struct Counts { $($(#[doc = $doc])* pub $name: Cell<u64>,)* }
@@ -22,18 +22,18 @@ macro_rules! counts {
 
 counts! {
     connected,
-    /// Accepted connections of clients, except the first of each client.
+    /// Accepted connections, except for the first connection of each client.
     reconnected,
     refused,
     /// Connections that failed for other reasons, or that the server closed.
     broken,
-    /// Messages planned by a group's own pace. The ledger of the load does not include them.
+    /// Messages that a group's own pace planned. The ledger of the load does not include them.
     planned,
     due,
     sent,
     resent,
     /// Messages that the server has certainly read: acknowledged messages (for QoS 2, by PUBREC),
-    /// and QoS 0 messages that an answered PINGREQ followed.
+    /// and QoS 0 messages followed by an answered PINGREQ.
     confirmed,
     turned_down,
     /// Messages neither confirmed nor lost 1 s after the load.
@@ -42,16 +42,17 @@ counts! {
     in_time,
     /// QoS 2 messages whose session was lost between PUBREC and PUBCOMP.
     incomplete,
-    /// Messages of a group with its own pace that were skipped because subscriptions were still
-    /// unanswered.
+    /// Messages of a group with its own pace that were skipped because subscriptions had not been
+    /// answered yet.
     held,
-    /// Delay of publishing until subscriptions were answered, in nanoseconds.
+    /// Delay of publishing until all subscriptions were answered, in nanoseconds.
     start_delay_ns,
     unanswered_subscriptions,
     unknown,
     /// Messages that were due but never sent.
     unsent,
-    /// Time in which sockets accepted no bytes, in nanoseconds, added over connections.
+    /// Total time in which sockets accepted no bytes, in nanoseconds. Times of different
+    /// connections add up.
     blocked_ns,
     /// Expected deliveries of messages that were sent and not refused.
     expected,
@@ -66,7 +67,7 @@ counts! {
     stray,
 }
 
-/// Counts that are reported during the run for stop rules, as increases since the last report.
+/// Counts that workers report during the run for stop rules, as increases since the last report.
 pub const PROGRESS: [&str; 6] = [
     "so_far_due",
     "so_far_unknown",

@@ -33,18 +33,18 @@ use worker::{
 use shared::DriverState;
 use start::Together;
 
-/// Settings shared by all workers.
+/// The settings that all workers share.
 #[derive(Debug, Clone)]
 pub struct DriverConfig {
-    /// Work of the clients.
+    /// What the clients do.
     pub work: Arc<Mqtt>,
-    /// Whether publishers send as soon as the session has space, as in a closed model.
+    /// Whether publishers send as soon as the session allows it, as in a closed model.
     pub flat_out: bool,
-    /// Load of each group that has its own load. Empty if the plan's load applies to all.
+    /// Load of each group that has its own load. Empty if the plan's load applies to all groups.
     pub own: Vec<Option<Load>>,
     /// Seed for templates.
     pub seed: u64,
-    /// Run identifier in message headers.
+    /// Run identifier for message headers.
     pub run: u32,
     /// Maximum total number of messages of publishers without a pace.
     pub limit: Option<u64>,

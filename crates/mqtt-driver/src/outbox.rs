@@ -1,5 +1,5 @@
 //! A client's queue of pending, in-flight and acknowledged messages, with their positions in the
-//! byte stream. Each message is in the ledger exactly once. Performs no I/O and reads no clock.
+//! byte stream. The ledger contains each message exactly once. Performs no I/O and reads no clock.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(crate) struct SentMessage {
     pub sequence: u64,
     pub intended: Intended,
     pub started: u64,
-    /// When the message was first written completely. 0 if it was not.
+    /// When the message was first completely written. 0 if it was not.
     pub first_write: u64,
     pub bytes: u32,
     /// Whether the PUBREC of this QoS 2 message was received.
@@ -36,7 +36,8 @@ impl SentMessage {
     }
 }
 
-/// Ledger of messages: due = sent + unsent + pending, and sent = confirmed + unknown + unanswered.
+/// The ledger of messages: due = sent + unsent + pending, and sent = confirmed + unknown +
+/// unanswered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct MessageLedger {
     pub due: u64,
@@ -47,7 +48,7 @@ pub(crate) struct MessageLedger {
     pub unknown: u64,
     /// Messages that were due but will never be sent.
     pub unsent: u64,
-    /// Messages with PUBREC but without PUBCOMP. Whether they were delivered is unknown.
+    /// Messages with PUBREC but without PUBCOMP. It is unknown whether they were delivered.
     pub incomplete: u64,
 }
 
@@ -160,8 +161,8 @@ impl Outbox {
         });
     }
 
-    /// Returns the next QoS 0 message that lies completely within the first `taken` bytes of the
-    /// connection, and settles it.
+    /// Settles the next QoS 0 message that lies completely within the first `taken` bytes of the
+    /// connection, and returns it.
     #[inline]
     pub fn next_written(&mut self, taken: u64, now: u64) -> Option<SentMessage> {
         while let Some(end) = self.ends.front().filter(|end| end.at <= taken) {
@@ -244,8 +245,8 @@ impl Outbox {
         self.ledger.sent + self.ends.len() as u64
     }
 
-    /// Whether to send a PINGREQ to confirm QoS 0 messages. True at intervals during the load, and
-    /// again when all messages have been written.
+    /// Returns whether to send a PINGREQ that confirms QoS 0 messages. This is the case at
+    /// intervals during the load, and again when all messages have been written.
     pub fn wants_to_ask(&self, now: u64, is_over: bool) -> bool {
         if self.qos != Qos::AtMostOnce {
             return false;

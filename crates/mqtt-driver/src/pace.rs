@@ -67,7 +67,7 @@ impl PublisherPace {
             };
             let intended_ns = arrival.intended_ns + shared.shift_ns.get();
             if !self.is_load && intended_ns < shared.open_ns.get() {
-                // Background work does not wait for subscriptions, so its message is skipped.
+                // Background work does not wait for subscriptions, so skip its message.
                 add(&shared.counts.held, 1);
                 turn += 1;
                 if turn == publishers.len() {

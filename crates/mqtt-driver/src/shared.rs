@@ -303,8 +303,8 @@ impl DriverState {
         self.clients.iter().any(|client| client.waits_for_answer())
     }
 
-    /// Whether all expected deliveries have arrived. A part of a run with subscriptions cannot know
-    /// this and returns false.
+    /// Returns whether all expected deliveries have arrived. A part of a run with subscriptions
+    /// cannot know this and returns `false`.
     pub fn has_all(&self) -> bool {
         let own = Deliveries {
             expected: self.expected(|ledger| ledger.sent - ledger.turned_down),

@@ -1,4 +1,4 @@
-//! Decides when publishing starts: once all subscriptions are answered, but not before the plan's
+//! Decides when publishing starts: once all subscriptions are answered, but not before the planned
 //! time. All workers agree on one time.
 
 use std::{
@@ -39,7 +39,7 @@ impl Together {
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Number of clients that are not ready.
+    /// Returns the number of clients that are not ready.
     pub fn pending(&self) -> u64 {
         self.pending.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Waits until every worker's subscriptions are answered, then starts to publish.
+//! Waits until the subscriptions of every worker are answered, and then starts publishing.
 
 use worker::{
     deadlines::{Limit, TICK_NS},

@@ -1,4 +1,4 @@
-//! One MQTT client: connection, session, outgoing and incoming messages. The module `pace` decides
+//! An MQTT client: connection, session, outgoing and incoming messages. The module `pace` decides
 //! when the client publishes.
 
 mod connection;
@@ -31,7 +31,7 @@ use connection::Connection;
 
 /// Time limit for CONNACK and SUBACK, unless the drain time is shorter.
 const CONNECT_NS: u64 = 10_000_000_000;
-/// First delay before a reconnect. The delay doubles with each attempt.
+/// First delay before a reconnect. It doubles with each attempt.
 const BACK_OFF_NS: u64 = 100_000_000;
 const DOUBLED: u32 = 6;
 

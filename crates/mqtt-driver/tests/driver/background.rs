@@ -1,4 +1,5 @@
-//! Clients alongside other work. They have their own pace and do not count as arrivals or users.
+//! Clients that run alongside other work. They have their own pace and do not count as arrivals or
+//! users.
 
 use std::{pin::Pin, rc::Rc};
 
@@ -32,7 +33,8 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
     script.extend([1, 2, 3, 4].into_iter().flat_map(message));
     let peer = Peer::start(vec![script]);
     let mut clients = publisher(1, 1);
-    // Messages are due at 0, 0.5 s, … Those in the second in which clients connect are not planned.
+    // Messages are due at 0, 0.5 s, … Messages in the second in which clients connect are not
+    // planned.
     let rate = Rate {
         count: 2,
         per_ns: SECOND,

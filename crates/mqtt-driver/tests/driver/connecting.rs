@@ -1,4 +1,4 @@
-//! Tests many connections, refused, lost and silent ones, and wrong session flags.
+//! Tests many connections: refused, lost and silent ones, and wrong session flags.
 
 use std::{io::Read, io::Write, net::TcpListener, time::Duration};
 

@@ -1,5 +1,5 @@
-//! A scripted server: the bytes that each connection expects and sends. Any deviation fails the
-//! test.
+//! A scripted server, defined by the bytes that each connection expects and sends. Any deviation
+//! fails the test.
 
 use std::{
     io::{ErrorKind, Read, Write},

@@ -1,4 +1,4 @@
-//! Bytes to be written to a connection.
+//! Bytes waiting to be written to a connection.
 
 use std::{
     cell::Cell,

@@ -202,7 +202,7 @@ impl Client {
             add(&shared.counts.reconnected, 1);
         }
         let is_first = !std::mem::replace(&mut state.was_up, true);
-        // After a request for a clean session, ignore an old one.
+        // After requesting a clean session, ignore an old one.
         let session_present = connack.session_present && !self.config.clean;
         if connack.session_present && self.config.clean {
             let line =

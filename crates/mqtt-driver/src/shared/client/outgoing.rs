@@ -1,4 +1,5 @@
-//! Encodes due messages, as far as socket and session allow, and records when they are written.
+//! Encodes due messages, as far as the socket and the session allow, and records when they are
+//! written.
 
 use std::task::{Context, Poll};
 
