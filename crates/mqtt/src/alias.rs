@@ -1,10 +1,10 @@
-//! Topic aliases assigned by a server. They supply the topic of messages without one.
+//! Topic aliases that a server assigns. An alias supplies the topic of a message without one.
 
 use std::collections::HashMap;
 
 use crate::{property::Id, publish::Message, wire::Malformed};
 
-/// Aliases of one connection. They do not outlive the connection.
+/// The aliases of one connection. They do not outlive the connection.
 #[derive(Debug, Clone, Default)]
 pub struct Aliases {
     maximum: u16,
@@ -21,7 +21,7 @@ impl Aliases {
         }
     }
 
-    /// Returns the topic of a message, which may be given by an alias.
+    /// Returns the topic of a message, looking up its alias if it has one.
     pub fn topic<'a>(&'a mut self, message: &Message<'a>) -> Result<&'a [u8], Malformed> {
         let Some(alias) = message.properties.number(Id::TopicAlias) else {
             return Ok(message.topic);

@@ -1,4 +1,4 @@
-//! CONNACK, DISCONNECT and AUTH from a server, parsed in place.
+//! CONNACK, DISCONNECT and AUTH packets from a server, parsed in place.
 
 use crate::{
     Qos, Reason, Version,
@@ -6,10 +6,10 @@ use crate::{
     wire::{Malformed, PacketReader},
 };
 
-/// A CONNACK.
+/// A CONNACK packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connack<'a> {
-    /// Whether the server still has this client's session.
+    /// Whether the server still has the session of this client.
     pub session_present: bool,
     /// Success, or the reason for the refusal.
     pub reason: Reason,
@@ -37,7 +37,7 @@ impl<'a> Connack<'a> {
         })
     }
 
-    /// Returns the limits that the server states.
+    /// Returns the limits that the server announces.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let number = |id| self.properties.number(id);
@@ -58,7 +58,7 @@ impl<'a> Connack<'a> {
     }
 }
 
-/// Limits that a server announces. All others have the protocol's default value.
+/// The limits that a server announces. Other limits have the protocol's default value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     /// Maximum number of messages above QoS 0 that may be in flight.
@@ -83,7 +83,7 @@ pub struct Terms {
     pub shared: bool,
 }
 
-/// A DISCONNECT or AUTH packet: a reason and properties.
+/// A DISCONNECT or AUTH packet, which consists of a reason and properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said<'a> {
     /// Reason of the packet.

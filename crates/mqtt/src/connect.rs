@@ -1,4 +1,4 @@
-//! Encodes CONNECT, PINGREQ and DISCONNECT.
+//! Encoding of CONNECT, PINGREQ and DISCONNECT.
 
 use crate::{
     Qos, Reason, Version,
@@ -6,7 +6,7 @@ use crate::{
     wire::{TooLong, put_binary, put_packet, put_two},
 };
 
-/// Content of a CONNECT packet.
+/// The content of a CONNECT packet.
 #[derive(Debug, Clone)]
 pub struct Connect<'a> {
     /// Client identifier. If it is empty, the server assigns one.

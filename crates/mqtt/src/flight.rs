@@ -1,4 +1,4 @@
-//! Packet identifiers in use. They are assigned in sequence, so an index finds their entry.
+//! Packet identifiers in use. They are assigned in sequence, so an entry can be found by index.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,11 +6,11 @@ const IDENTIFIERS: u32 = 65_535;
 /// Maximum length of the window of identifiers. Older entries move to `aside`.
 const STRETCH: usize = 32_768;
 
-/// Entries in flight, by identifier and in order of their start.
+/// The entries in flight, by identifier and in order of their start.
 #[derive(Debug, Clone)]
 pub struct Flight<T> {
     first: u16,
-    /// Window of consecutive identifiers. `None` is a finished entry.
+    /// Window of consecutive identifiers. `None` marks a finished entry.
     stretch: VecDeque<Option<T>>,
     aside: BTreeMap<u16, (u64, T)>,
     set_aside: u64,
@@ -58,7 +58,7 @@ impl<T> Flight<T> {
         }
     }
 
-    /// Returns the entry of an identifier.
+    /// Returns the entry with this identifier.
     #[inline]
     pub fn get_mut(&mut self, identifier: u16) -> Option<&mut T> {
         match self.place(identifier) {
@@ -67,7 +67,7 @@ impl<T> Flight<T> {
         }
     }
 
-    /// Removes the entry of an identifier and returns it.
+    /// Removes and returns the entry with this identifier.
     #[inline]
     pub fn end(&mut self, identifier: u16) -> Option<T> {
         let mut what = match self.place(identifier) {

@@ -1,4 +1,4 @@
-//! Finds packets from a server in a byte stream and parses them in place.
+//! Parser that finds packets from a server in a byte stream and parses them in place.
 
 use crate::{
     Reason, Version,
@@ -103,7 +103,7 @@ pub enum Packet<'a> {
     Suback(Answered<'a>),
     /// Response to UNSUBSCRIBE.
     Unsuback(Answered<'a>),
-    /// Response to PINGREQ. It has no content.
+    /// Response to PINGREQ. Contains no data.
     Pingresp,
     /// Announces that the server closes the connection. MQTT 5 only.
     Disconnect(Said<'a>),
@@ -111,12 +111,12 @@ pub enum Packet<'a> {
     Auth(Said<'a>),
 }
 
-/// Result of [`next`].
+/// The result of [`next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextPacket<'a> {
     /// A packet, and its size in bytes.
     Packet(Packet<'a>, usize),
-    /// The packet is incomplete. Contains the minimum number of bytes needed.
+    /// The packet is incomplete. Contains the minimum number of bytes that it needs.
     Partial(usize),
 }
 

@@ -3,7 +3,7 @@
 
 use crate::wire::{MAX_LENGTH, Malformed, PacketReader, TooLong, put_binary, put_length, put_two};
 
-/// A packet that may contain properties, or the will within a CONNECT.
+/// A packet that may contain properties, or the will in a CONNECT packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum PropertyOwner {
@@ -28,7 +28,7 @@ pub enum PropertyOwner {
     Auth = 1 << 8,
 }
 
-/// Type of a property's value.
+/// The type of a property's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// The number 0 or 1, in one byte.
@@ -53,7 +53,7 @@ pub enum Shape {
 
 macro_rules! properties {
     ($($(#[doc = $doc:literal])* $name:ident = $id:literal, $shape:ident, [$($place:ident)*];)*) => {
-        /// Identifier of a property.
+        /// The identifier of a property.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Id { $($(#[doc = $doc])* $name = $id,)* }
@@ -138,10 +138,10 @@ properties! {
     SharedAvailable = 42, Flag, [Connack];
 }
 
-/// Value of a property.
+/// The value of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PropertyValue<'a> {
-    /// A number of any type.
+    /// A number of any numeric type.
     Number(u32),
     /// A UTF-8 string.
     Text(&'a str),
@@ -193,7 +193,7 @@ impl<'a> Property<'a> {
     }
 }
 
-/// A validated block of properties, read in place.
+/// A validated block of properties, which is read in place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Block<'a>(&'a [u8]);
 

@@ -10,7 +10,7 @@ use crate::{
 
 const DUP: u8 = 1 << 3;
 
-/// Properties common to all messages of a template.
+/// The settings that all messages of a template share.
 #[derive(Debug, Clone)]
 pub struct Publish<'a> {
     /// Topic of the messages. May be empty only with a topic alias.
@@ -23,7 +23,7 @@ pub struct Publish<'a> {
     pub properties: &'a [Property<'a>],
 }
 
-/// The prepared start of messages that differ only in identifier and payload.
+/// The encoded beginning of messages that differ only in identifier and payload.
 #[derive(Debug, Clone)]
 pub struct Template {
     first: u8,
@@ -32,7 +32,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Encodes the constant part.
+    /// Encodes the constant part of the messages.
     pub fn new(version: Version, publish: &Publish<'_>) -> Result<Template, TooLong> {
         let mut head = Vec::new();
         put_binary(&mut head, publish.topic.as_bytes())?;
@@ -57,7 +57,7 @@ impl Template {
         Qos::from_level(self.first >> 1 & 3).unwrap_or_default()
     }
 
-    /// Whether a payload of this size fits into one packet.
+    /// Returns whether a payload of this size fits into one packet.
     #[must_use]
     pub fn fits(&self, payload_bytes: usize) -> bool {
         self.head.len() + payload_bytes <= MAX_LENGTH

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{Version, wire::Malformed};
 
-/// A reason code of MQTT 5. Codes from 0x80 on are refusals.
+/// A reason code of MQTT 5. Codes from 0x80 are refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reason(pub u8);
 
@@ -63,13 +63,13 @@ impl Reason {
     /// The acknowledged packet identifier is unknown.
     pub const NOT_FOUND: Reason = Reason(0x92);
 
-    /// Whether the server refused the request.
+    /// Returns whether the server refused the request.
     #[must_use]
     pub fn is_refusal(self) -> bool {
         self.0 >= 0x80
     }
 
-    /// Returns the name in the specification. `None` for an unknown code.
+    /// Returns the name in the specification. `None` if the code is unknown.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         let at = NAMES
@@ -85,8 +85,8 @@ impl Reason {
         Some(at as u8)
     }
 
-    /// Describes why a connection was refused: the name of the reason, and its number in the
-    /// server's version.
+    /// Returns why a connection was refused: the name of the reason, and its number in the server's
+    /// version.
     #[must_use]
     pub fn text(self, version: Version) -> String {
         match (version, self.name(), self.return_code()) {

@@ -20,7 +20,7 @@ pub struct Session<T> {
     /// server's limit.
     limit: u16,
     unanswered: u16,
-    /// Identifiers of messages to send again before any new one.
+    /// Identifiers of messages to send again before any new message.
     again: VecDeque<u16>,
     /// Identifiers of delivered QoS 2 messages that have not been released.
     arriving: VecDeque<u16>,
@@ -44,13 +44,13 @@ enum AckStep {
     Request,
 }
 
-/// What an acknowledgement means.
+/// The effect of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<T> {
     /// A QoS 1 message is complete, or a QoS 2 message was refused.
     Done(T, Reason),
-    /// The server has a QoS 2 message, and the caller must send PUBREL. Contains the data only the
-    /// first time.
+    /// The server has received a QoS 2 message, and the caller must send PUBREL. Contains the data
+    /// only the first time.
     Release(Option<T>),
     /// A QoS 2 message is complete.
     Complete(T),
@@ -70,10 +70,10 @@ pub enum Again<T> {
     Release,
 }
 
-/// Handling of a delivered message.
+/// How to handle a delivered message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
-    /// Acknowledgement to send.
+    /// Acknowledgement to send, if any.
     pub answer: Option<AckKind>,
     /// Whether this is the first delivery. Always true for QoS 0 and 1, which do not reveal
     /// repetitions.
@@ -144,7 +144,7 @@ impl<T: Copy> Session<T> {
         Some((id, Again::Message(sent.what)))
     }
 
-    /// Whether the limit allows another message of QoS 1 or 2.
+    /// Returns whether the limit allows another message of QoS 1 or 2.
     #[inline]
     #[must_use]
     pub fn has_room(&self) -> bool {
@@ -195,7 +195,7 @@ impl<T: Copy> Session<T> {
         self.flight.get_mut(identifier).map(|sent| &mut sent.what)
     }
 
-    /// Handles an acknowledgement and returns what it means.
+    /// Handles an acknowledgement and returns its effect.
     #[inline]
     pub fn acknowledged(&mut self, ack: &Ack<'_>) -> Event<T> {
         let id = ack.identifier;
@@ -241,7 +241,7 @@ impl<T: Copy> Session<T> {
     }
 
     fn released(&mut self, identifier: u16) -> Event<T> {
-        // Search from the front, because releases usually arrive in the order of deliveries.
+        // Search from the front, because releases usually arrive in the order of the deliveries.
         match self.arriving.iter().position(|id| *id == identifier) {
             Some(at) => {
                 self.arriving.remove(at);

@@ -1,19 +1,20 @@
 //! Message header in the first 28 bytes of a payload: run, publisher, sequence number, intended
-//! start. With it, receivers detect loss, duplicates and reordering, and time deliveries.
+//! start. With this header, receivers detect loss, duplicates and reordering, and measure delivery
+//! times.
 
 /// Size of the header in bytes.
 pub const BYTES: usize = 28;
 
 const MAGIC: [u8; 4] = *b"LDM\x01";
 
-/// A message header.
+/// The header of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// Identifier of the run.
     pub run: u32,
     /// Number of the publisher.
     pub publisher: u32,
-    /// Sequence number of the message, counted from 0 per publisher.
+    /// Sequence number of the message, counted from 0 for each publisher.
     pub sequence: u64,
     /// Intended start in nanoseconds from the start of the run.
     pub intended_ns: u64,

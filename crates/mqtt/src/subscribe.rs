@@ -1,4 +1,4 @@
-//! Encodes SUBSCRIBE and UNSUBSCRIBE, and parses SUBACK and UNSUBACK in place.
+//! Encoding of SUBSCRIBE and UNSUBSCRIBE, and parsing of SUBACK and UNSUBACK in place.
 
 use crate::{
     Qos, Reason, Version,
@@ -6,7 +6,7 @@ use crate::{
     wire::{Malformed, PacketReader, TooLong, put_binary, put_packet, put_two},
 };
 
-/// Selects which retained messages a new subscription receives.
+/// Which retained messages a new subscription receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Retained {
     /// All matching messages.
@@ -23,7 +23,7 @@ pub enum Retained {
 pub struct Filter<'a> {
     /// Topic filter of the subscription.
     pub topic: &'a str,
-    /// Maximum quality of service.
+    /// Maximum quality of service of deliveries.
     pub qos: Qos,
     /// Whether to exclude messages that this client publishes.
     pub no_local: bool,
@@ -78,7 +78,7 @@ pub fn put_subscribe(
     put_packet(out, 0x82, &body)
 }
 
-/// Response to a SUBSCRIBE or an UNSUBSCRIBE.
+/// The response to a SUBSCRIBE or an UNSUBSCRIBE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answered<'a> {
     /// Identifier of the request.

@@ -1,6 +1,6 @@
 //! Topics and filters: validation, matching, and groups of shared subscriptions.
 
-/// Whether a topic contains wildcards.
+/// Returns whether a topic contains wildcards.
 #[inline]
 #[must_use]
 pub fn has_wildcard(topic: &[u8]) -> bool {
@@ -38,7 +38,7 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
     None
 }
 
-/// Splits a subscription into its group (if it is shared) and its filter.
+/// Splits a subscription into its group, if it is shared, and its filter.
 #[must_use]
 pub fn shared(filter: &str) -> (Option<&str>, &str) {
     match filter
@@ -50,7 +50,7 @@ pub fn shared(filter: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether a filter without its group matches a topic.
+/// Returns whether a filter, given without its group, matches a topic.
 #[must_use]
 pub fn matches(filter: &str, topic: &str) -> bool {
     // Wildcards at the start do not match the server's own topics, such as `$SYS`.

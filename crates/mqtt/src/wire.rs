@@ -1,4 +1,4 @@
-//! Primitive types of the protocol: integers, variable-length integers, strings, binary data.
+//! Primitive types of the protocol: integers, variable-length integers, strings and binary data.
 
 use std::fmt;
 
@@ -65,7 +65,7 @@ pub struct PacketReader<'a> {
 }
 
 impl<'a> PacketReader<'a> {
-    /// Creates a reader of these bytes.
+    /// Creates a reader for these bytes.
     #[must_use]
     pub fn new(rest: &'a [u8]) -> PacketReader<'a> {
         PacketReader { rest }
@@ -140,7 +140,7 @@ impl<'a> PacketReader<'a> {
         }
     }
 
-    /// Fails if bytes remain.
+    /// Fails if there are bytes left.
     #[inline]
     pub fn end(&self) -> Result<(), Malformed> {
         if self.rest.is_empty() {
@@ -200,7 +200,7 @@ pub fn put_two(out: &mut Vec<u8>, value: u16) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// A string or binary value exceeds its maximum size.
+/// The error for a string or binary value that exceeds its maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong {
     /// Size of the value in bytes.
