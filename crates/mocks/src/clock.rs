@@ -1,4 +1,4 @@
-//! Clock of the mocks (CLOCK_MONOTONIC), independent of the engine's clock.
+//! The clock of the mocks (CLOCK_MONOTONIC), which is independent of the engine's clock.
 #![allow(
     clippy::disallowed_methods,
     reason = "mocks deliberately have their own clock, separate from the engine's"

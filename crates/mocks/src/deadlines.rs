@@ -1,4 +1,4 @@
-//! Wakes responses at exact times, using a heap and one timerfd with absolute deadlines on the
+//! Wakes responses at exact times, with a heap and one timerfd with absolute deadlines on the
 //! serving loop. Late wake-ups do not add up.
 
 use std::cell::RefCell;

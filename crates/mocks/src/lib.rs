@@ -1,5 +1,6 @@
-//! Serves a plan's mocks on a loop with precise timing. The due time of a response is computed when
-//! its request arrives. At the end, served latencies are compared with requested ones.
+//! Serves a plan's mocks on an event loop with precise timing. The due time of a response is
+//! computed when its request arrives. At the end, served latencies are compared with requested
+//! ones.
 
 #![forbid(unsafe_code)]
 

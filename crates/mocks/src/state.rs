@@ -1,5 +1,5 @@
-//! State of a mock: decides route, response, due time and faults of each request. Does not depend
-//! on sockets or clocks.
+//! State of a mock: determines the route, response, due time and faults of each request. Does not
+//! depend on sockets or clocks.
 
 use std::collections::HashMap;
 
@@ -111,7 +111,8 @@ impl MockState {
             };
         };
         self.ledger.received(Some(number));
-        // The random draw of a fault depends on its position in the list, but not on other faults.
+        // The random number for a fault depends on the fault's position in the list, but not on
+        // other faults.
         let faults = || {
             let all = self.mock.faults.iter().enumerate();
             all.filter(|(_, fault)| fault.holds(at_ns))
@@ -384,8 +385,8 @@ mod tests {
         fates[0].due_ns - ZERO - second * SECOND
     }
 
-    /// Latency factors multiply. Of other faults, the first one that applies is used. Each fault
-    /// draws independently.
+    /// Latency factors are multiplied. Of other faults, only the first one that applies is used.
+    /// Each fault has its own random number.
     #[test]
     fn overlapping_faults_have_an_order() {
         let faults = [
