@@ -1,6 +1,6 @@
-//! Reads the whole body of a request before the lab handles it. Otherwise an early refusal (401,
-//! 404, 405) would leave an unread body. The HTTP library would then close the connection, and the
-//! client's next request would fail.
+//! Reads the whole request body before the lab handles the request. Without this, an early refusal
+//! (401, 404, 405) would leave part of the body unread. The HTTP library would then close the
+//! connection, and the client's next request would fail.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,8 +12,8 @@ use hyper::body::{Body as HttpBody, Frame};
 
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
-/// Returns the request with its body in memory. Reading an incomplete or too large body later
-/// fails.
+/// Returns the request with its body in memory. If the body is incomplete or too large, reading it
+/// later fails.
 pub(crate) async fn read_whole(request: Request) -> Request {
     if request.body().is_end_stream() {
         return request;

@@ -1,5 +1,5 @@
-//! The lab's clock (CLOCK_MONOTONIC). The engine's clock is not used, because the request log
-//! serves to check the engine.
+//! The lab's clock (CLOCK_MONOTONIC). It is separate from the engine's clock, because the request
+//! log is used to check the engine.
 #![allow(
     clippy::disallowed_methods,
     reason = "a lab deliberately has its own clock, separate from the engine's"
@@ -7,7 +7,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Returns nanoseconds that are comparable between processes on one machine.
+/// Returns the current time in nanoseconds, comparable between processes on one machine.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);

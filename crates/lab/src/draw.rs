@@ -1,5 +1,5 @@
-//! Random draws that depend only on (seed, request number), so that tests can recompute them from
-//! the log.
+//! Random draws that depend only on the seed and the request number, so that tests can recompute
+//! them from the log.
 
 use crate::random::mix;
 

@@ -1,4 +1,4 @@
-//! Errors when a lab starts or stops. Each is one line for the user.
+//! Errors that occur when a lab starts or stops. Each is a single line for the user.
 
 use std::fmt;
 use std::io;
@@ -43,8 +43,8 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Whether the name or an option is invalid, so that another port, file or machine would not
-    /// help.
+    /// Returns whether the name or an option is invalid, which another port, file or machine would
+    /// not fix.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
         matches!(

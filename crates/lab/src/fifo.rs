@@ -58,8 +58,8 @@ mod tests {
         assert_eq!(fifo.admit(4, 1), 101);
     }
 
-    /// Compares one exponential server at half its capacity with closed forms, for Poisson arrivals
-    /// (M/M/1) and even arrivals (D/M/1).
+    /// Compares one exponential server at half its capacity with closed-form results, for Poisson
+    /// arrivals (M/M/1) and evenly spaced arrivals (D/M/1).
     #[test]
     fn waits_match_queueing_theory() {
         const N: u64 = 400_000;

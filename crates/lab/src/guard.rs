@@ -1,4 +1,4 @@
-//! Limits in front of a lab's routes: simulated work, one request at a time, and a guard that
+//! Limits applied before a lab's routes: simulated work, one request at a time, and a guard that
 //! immediately refuses requests under overload.
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,10 +1,10 @@
 //! Embedded targets: small servers for load tests that count the requests they receive. This crate
-//! contains the general labs (`sum`, `mqtt`, `truth`, `http2`, `llm`, `chat`) and shared code for
-//! options, serving, counting, logging and stopping.
+//! contains the general labs (`sum`, `mqtt`, `truth`, `http2`, `llm`, `chat`) and the shared code
+//! for options, serving, counting, logging and stopping.
 //!
-//! It shares no code with the engine, so that its counts are independent of the engine's. One
-//! exception: `chat` reads and writes WebSocket frames with `codec`. Other crates add labs as a
-//! [`LabEntry`].
+//! It shares no code with the engine, so its counts are independent of the engine's. The only
+//! exception is `chat`, which reads and writes WebSocket frames with `codec`. Other crates add labs
+//! as a [`LabEntry`].
 
 #![forbid(unsafe_code)]
 
@@ -66,7 +66,8 @@ pub fn plain_token(options: &LabOptions) -> String {
 #[derive(Clone, Copy)]
 pub enum LabKind {
     Routes(fn(&LabOptions) -> Result<Routes, LabError>),
-    /// Served by the lab's own loop, for exact timing. The function opens files and binds the port.
+    /// The lab has its own event loop, for exact timing. The function opens files and binds the
+    /// port.
     OwnLoop(fn(&LabOptions) -> Result<Bound, LabError>),
 }
 
@@ -104,8 +105,9 @@ pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH, HTTP2, LLM, CHAT];
 /// Runs a lab until SIGTERM or SIGINT, or until standard input closes if that is requested. This is
 /// the command `loadline lab NAME`.
 ///
-/// Writes a line `listening on SCHEME://HOST:PORT` to `out` for each port, http first, and then
-/// `ready`. With [`print_token`](LabOptions::print_token), writes a valid token and starts nothing.
+/// Writes a line `listening on SCHEME://HOST:PORT` to `out` for each port, HTTP first, and then
+/// `ready`. If [`print_token`](LabOptions::print_token) is set, writes a valid token and starts
+/// nothing.
 ///
 /// Fails if the lab cannot start or its log is incomplete.
 pub fn run(

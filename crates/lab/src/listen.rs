@@ -1,4 +1,4 @@
-//! Binds ports and raises the limit of open files.
+//! Binds ports and raises the limit on open files.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -60,7 +60,7 @@ fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// Raises the limit of open files, because load tests often need more than the default of 1,024
+/// Raises the limit on open files, because load tests often need more than the default of 1,024
 /// connections.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);

@@ -1,13 +1,13 @@
-//! Counts requests and responses around every route of a lab, and writes the request log. Requests
-//! to `/__lab/…` are neither counted nor logged.
+//! Counts requests and responses on every route of a lab, and writes the request log. Requests to
+//! `/__lab/…` are neither counted nor logged.
 //!
-//! The counts mean:
+//! The counts are defined as follows:
 //!
 //! **received**: the head has been read and parsed. The body may be incomplete. The HTTP library
-//! rejects invalid heads with status 400, and such requests are not counted.
+//! rejects invalid heads with status 400, and these requests are not counted.
 //!
-//! **answered**: the lab has passed on the response for writing. This is counted before the first
-//! byte is written, so that a client with a response always finds it counted. It also counts if the
+//! **answered**: the response has been passed on for writing. It is counted before the first byte
+//! is written, so that a client with a response always finds it counted. It is also counted if the
 //! client has disconnected, because the work was done (see `server`).
 //!
 //! The difference is the number of requests in progress.

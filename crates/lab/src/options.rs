@@ -1,4 +1,4 @@
-//! Options of labs: common options, and `option=value` pairs of a single lab.
+//! Options of labs: common options, and `option=value` pairs for a single lab.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,8 @@ pub struct LabOptions {
     pub log: Option<PathBuf>,
     pub print_token: bool,
     pub until_stdin_closes: bool,
-    /// Pairs for this lab. The last of several equal names counts, unless the lab accepts a list.
+    /// Pairs for this lab. If a name occurs several times, the last pair applies, unless the lab
+    /// accepts a list.
     pub extra: Vec<(String, String)>,
 }
 
@@ -42,8 +43,8 @@ impl LabOptions {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Reads an option of a lab, or its default. `read` returns what to write instead of an invalid
-    /// value.
+    /// Parses an option of a lab, or returns its default. If the value is invalid, `read` returns
+    /// which values are valid.
     pub(crate) fn read<T>(
         &self,
         lab: &'static str,
@@ -55,7 +56,7 @@ impl LabOptions {
         read(text).map_err(|advice| self.refuse(lab, option, advice))
     }
 
-    /// Says that the value of an option is invalid.
+    /// Returns the error for an option with an invalid value.
     pub(crate) fn refuse(&self, lab: &'static str, option: &str, advice: String) -> LabError {
         LabError::BadOption {
             lab,

@@ -1,4 +1,4 @@
-//! Accepts connections for labs that serve them without axum, on one thread.
+//! Accepts connections on one thread, for labs that do not use axum.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,7 +14,7 @@ use crate::{Bound, LabError, LabOptions, listen};
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// State that the connections of a lab share.
+/// State shared by the connections of a lab.
 pub(crate) trait LabState: Send + Sync + 'static {
     fn flush(&self);
 
@@ -22,8 +22,8 @@ pub(crate) trait LabState: Send + Sync + 'static {
     fn finish(&self) -> Result<(), LabError>;
 }
 
-/// Binds a port, and serves each connection with `serve`, which receives its number. When the lab
-/// stops, open connections are closed.
+/// Binds a port and serves each connection with `serve`, which receives the connection's number.
+/// Open connections are closed when the lab stops.
 pub(crate) fn bind<S, F>(
     options: &LabOptions,
     scheme: &'static str,
@@ -74,7 +74,8 @@ async fn accept<S, F>(
                     tokio::spawn(serve(Arc::clone(state), stream, number));
                     number += 1;
                 }
-                // The process probably has too many open files. Connections wait in the backlog.
+                // The process has probably reached its limit on open files. Connections wait in the
+                // backlog.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
         }

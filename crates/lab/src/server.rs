@@ -84,7 +84,8 @@ async fn serve(
                         let _ = watched.await;
                     });
                 }
-                // The process probably has too many open files. Connections wait in the backlog.
+                // The process has probably reached its limit on open files. Connections wait in the
+                // backlog.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
         }

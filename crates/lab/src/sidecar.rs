@@ -1,4 +1,5 @@
-//! A lab's second server, on its own port and thread, so that it responds even if the lab is busy.
+//! A second server of a lab, on its own port and thread, so that it responds even if the lab is
+//! busy.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -15,7 +16,7 @@ use crate::{LabError, LabOptions, listen};
 
 pub type Serving = Box<dyn Any>;
 
-/// A second server with a bound port that does not serve yet.
+/// A second server whose port is bound but which does not serve yet.
 pub struct Sidecar {
     pub(crate) scheme: &'static str,
     pub(crate) address: SocketAddr,

@@ -1,5 +1,5 @@
-//! Detects when the command `lab` or `mock` must end: SIGTERM, SIGINT or, if requested, the end of
-//! standard input.
+//! Detects when the command `lab` or `mock` must end: on SIGTERM, on SIGINT or, if requested, at
+//! the end of standard input.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Installs the handlers. From then on no signal is lost, even before anything waits for it.
+    /// Installs the signal handlers. No later signal is lost, even before anything waits for it.
     /// Fails if the system refuses.
     pub fn listen(until_stdin_closes: bool) -> Result<Self, LabError> {
         Self::try_listen(until_stdin_closes).map_err(LabError::Runtime)

@@ -1,5 +1,5 @@
-//! The lab `sum`: adds two numbers. It is the smallest service whose response can be wrong.
-//! Options: simulated work, and a guard against overload.
+//! The lab `sum`: adds two numbers. It is the smallest service whose response can be wrong. Its
+//! options add simulated work and a guard against overload.
 
 use std::collections::HashMap;
 
@@ -73,7 +73,7 @@ fn answer(a: &Number, b: &Number) -> Response {
     }
 }
 
-/// Adds two numbers exactly if both are integers and the sum fits, otherwise as in JavaScript.
+/// Adds two numbers exactly if both are integers and the sum fits, otherwise as JavaScript does.
 fn add(a: &Number, b: &Number) -> Option<Number> {
     if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64())
         && let Some(sum) = a.checked_add(b)

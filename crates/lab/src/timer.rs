@@ -1,4 +1,4 @@
-//! Wakes tasks at exact times of `CLOCK_MONOTONIC`. Tokio's timers have a resolution of a
+//! Wakes tasks at exact times on `CLOCK_MONOTONIC`. Tokio's timers have a resolution of a
 //! millisecond, while this thread is late by only tens of microseconds.
 
 use std::cmp::Reverse;

@@ -1,5 +1,5 @@
-//! Parses durations, shares, rates and counts exactly. An error is one line that states what is
-//! valid.
+//! Parses durations, shares, rates and counts exactly. Errors are a single line that states which
+//! values are valid.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! Delays and faults of a connection, from the lab's options and the query of its URL.
+//! Delays and faults of a connection, set by the lab's options and the query of its URL.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ pub(super) const OPTIONS: &[&str] = &[
     "read",
 ];
 
-/// The code that ends a connection without a close frame.
+/// The close code recorded when a connection ends without a close frame.
 pub(super) const ABORT: u16 = 1006;
 
 #[derive(Debug, Clone)]
 pub(super) struct Behaviour {
-    /// From the arrival of a message until it is sent on this connection.
+    /// Time between the arrival of a message and sending it on this connection.
     pub(super) delay_ns: u64,
     drop: f64,
     duplicate: f64,
@@ -33,7 +33,7 @@ pub(super) struct Behaviour {
     pub(super) code: u16,
     /// Interval of the lab's pings.
     pub(super) ping: Option<Duration>,
-    /// Maximum number of bytes to read per second.
+    /// Maximum number of bytes read per second.
     pub(super) read: Option<u64>,
 }
 
@@ -62,7 +62,7 @@ pub(super) enum DeliveryFault {
 }
 
 impl Behaviour {
-    /// Sets an option. Returns what to write instead of an invalid value.
+    /// Sets an option. If the value is invalid, the error states which values are valid.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "delay" => self.delay_ns = units::duration(value)?,
@@ -98,7 +98,7 @@ impl Behaviour {
     }
 }
 
-/// Reads `1%` or `0.01`. In a URL, the former is `1%25`.
+/// Parses a share, written as `1%` or `0.01`. In a URL, `1%` is written `1%25`.
 fn share(value: &str) -> Result<f64, String> {
     let value = value.replace("%25", "%");
     match units::weight(&value) {

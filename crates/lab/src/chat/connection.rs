@@ -1,4 +1,4 @@
-//! Serves connections: receives messages, and passes them on to the outboxes of their receivers.
+//! Serves connections: receives messages and passes them to the outboxes of their receivers.
 
 use std::io;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::clock;
 const CHUNK: usize = 16 * 1024;
 /// How long a client may take to end the connection after the lab's close frame.
 const GRACE: Duration = Duration::from_secs(1);
-/// Slow connections are read this many times per second.
+/// Number of reads per second on slow connections.
 const SLOW_READS: u64 = 10;
-/// Receive buffer of slow connections, so that their backlog is at the client.
+/// Receive buffer of slow connections. It is small, so that unread data stays at the client.
 const SLOW_BUFFER: usize = 4096;
 
-/// Serves HTTP requests until one opens a WebSocket, and then that.
+/// Serves HTTP requests until one opens a WebSocket, then serves the WebSocket.
 pub(super) async fn serve(state: Arc<ChatState>, mut stream: TcpStream, _: u64) {
     let mut buffer = Vec::new();
     let accepted = upgrade::accept(&state, &mut stream, &mut buffer).await;
@@ -41,7 +41,7 @@ pub(super) async fn serve(state: Arc<ChatState>, mut stream: TcpStream, _: u64) 
     if session.behaviour.read.is_some() {
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&stream, SLOW_BUFFER);
     }
-    // HTTP requests on other connections must not change the numbers, on which faults depend.
+    // Faults depend on this number, so HTTP requests on other connections must not change it.
     let number = state.ledger.opened(&session.path, clock::monotonic_ns());
     let path: Arc<str> = session.path.as_str().into();
     let (outbox, outgoing) = unbounded_channel();
@@ -77,8 +77,8 @@ pub(super) async fn serve(state: Arc<ChatState>, mut stream: TcpStream, _: u64) 
     }
 }
 
-/// Reads until the client has ended the connection, so that closing does not reset it while the
-/// close frame is on its way.
+/// Reads until the client has ended the connection. Closing earlier could reset it while the close
+/// frame is still in transit.
 async fn drain(socket: &OwnedReadHalf) -> io::Result<()> {
     loop {
         socket.readable().await?;
@@ -131,12 +131,13 @@ impl Inbox {
         }
     }
 
-    /// Returns whether the connection still writes.
+    /// Returns whether the connection can still write.
     fn send(&self, outgoing: Outgoing) -> bool {
         self.outbox.send(outgoing).is_ok()
     }
 
-    /// Receives until the connection ends. `first` was read together with the request.
+    /// Receives messages until the connection ends. `first` contains the bytes read together with
+    /// the request.
     async fn receive(
         &mut self,
         reader: &mut Reader,
@@ -150,7 +151,7 @@ impl Inbox {
         drop(first);
         loop {
             tokio::select! {
-                // A close frame may wait when writing fails.
+                // A close frame may be waiting when writing fails.
                 biased;
                 ready = socket.readable() => ready?,
                 // The writer ends before the reader only if it cannot write.
@@ -183,7 +184,7 @@ impl Inbox {
         }
     }
 
-    /// Handles the events in the bytes. Returns how the connection ends, if it does.
+    /// Handles the events in the bytes. If the connection ends, returns how.
     fn take(&mut self, reader: &mut Reader, mut bytes: &[u8]) -> Option<Closing> {
         let arrival_ns = clock::monotonic_ns();
         loop {

@@ -49,7 +49,7 @@ struct PathCounts {
 pub(super) enum Closing {
     /// The client sent a close frame. Without a code, it counts as 1005.
     Client(u16),
-    /// The lab closed the connection; 1006 means without a close frame.
+    /// The lab closed the connection. The code 1006 means that it sent no close frame.
     Lab(u16),
     /// The client broke the protocol.
     Violation(codec::websocket::FrameError),
@@ -138,7 +138,7 @@ impl ChatLedger {
         self.log(|| json!({ "close": connection, "by": by, "code": code, "at_ns": now_ns }));
     }
 
-    /// Counts a received message. `members` is the number of receivers in a room.
+    /// Counts a received message. `members` is the number of members of the room that receive it.
     pub(super) fn received(&self, path: &str, message: &Message, members: Option<usize>) {
         let bytes = message.payload.len();
         let mut totals = self.totals();
@@ -211,7 +211,7 @@ impl ChatLedger {
         log.as_mut().map_or(Ok(()), RequestLog::finish)
     }
 
-    /// Returns the counts. `sessions` are those of Socket.IO.
+    /// Returns the counts as JSON. `sessions` contains the counts of the Socket.IO sessions.
     pub(super) fn to_json(&self, sessions: &Value) -> Value {
         let totals = self.totals();
         let mut by_code = BTreeMap::<u16, u64>::new();

@@ -1,6 +1,6 @@
-//! The lab `chat`: a server of WebSocket and Socket.IO that echoes messages and broadcasts them to
-//! rooms, with delays and faults per connection, and its own counts and log. Frames and packets are
-//! read and written by the crate `codec`, whose tests check it against other implementations.
+//! The lab `chat`: a server for WebSocket and Socket.IO that echoes messages and broadcasts them to
+//! rooms. It has delays and faults per connection, and its own counts and log. The crate `codec`
+//! reads and writes frames and packets, and its tests check it against other implementations.
 
 mod behaviour;
 mod connection;
@@ -31,9 +31,9 @@ pub(crate) const LAB: LabEntry = LabEntry {
 };
 
 struct ChatState {
-    /// Whether offered compression is accepted.
+    /// Whether the lab accepts the compression that clients offer.
     deflate: bool,
-    /// What connections do whose URL does not say otherwise.
+    /// Behaviour of connections whose URL sets no options.
     behaviour: Behaviour,
     seed: u64,
     rooms: Rooms,

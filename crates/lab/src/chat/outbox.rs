@@ -1,4 +1,4 @@
-//! Writes what one connection sends, after its delay and with its faults.
+//! Writes the messages of one connection, with its delays and faults.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,10 +20,10 @@ use crate::clock;
 
 pub(super) enum Outgoing {
     Message(Message),
-    /// A text that is sent without delay and faults.
+    /// A text sent without delays or faults.
     Acknowledgement(String),
     Pong(Vec<u8>),
-    /// The last frame. `None` means without a code.
+    /// The close frame, which is written last. `None` stands for a frame without a code.
     Close(Option<u16>),
 }
 
@@ -31,11 +31,11 @@ pub(super) enum Outgoing {
 #[derive(Clone)]
 pub(super) struct Message {
     pub(super) payload: Arc<Payload>,
-    /// The connection that sent it, and its number there.
+    /// Number of the connection that sent the message, and the number of the message there.
     pub(super) sender: u64,
     pub(super) number: u64,
     pub(super) arrival_ns: u64,
-    /// Number in its room.
+    /// Number of the message in its room.
     pub(super) sequence: Option<u64>,
 }
 
@@ -65,12 +65,12 @@ pub(super) struct Outbox {
     path: Arc<str>,
     behaviour: Behaviour,
     deflate: Option<Negotiated>,
-    /// The compressor of a connection with context takeover.
+    /// Compressor of a connection with context takeover.
     compressor: Option<Compressor>,
-    /// Number of messages that this connection was to receive.
+    /// Number of messages addressed to this connection.
     numbered: u64,
     delayed: VecDeque<QueuedMessage>,
-    /// Messages that follow the next one.
+    /// Messages that are sent after the next one.
     held: Vec<QueuedMessage>,
     bytes: Vec<u8>,
     pings: u64,
@@ -101,7 +101,7 @@ impl Outbox {
         }
     }
 
-    /// Writes until the close frame has been written, or all senders are gone.
+    /// Writes until the close frame has been written or all senders are gone.
     pub(super) async fn run(
         mut self,
         mut socket: OwnedWriteHalf,
@@ -257,7 +257,7 @@ impl Drop for Outbox {
     }
 }
 
-/// Waits for the next ping. Without pings, waits forever.
+/// Waits for the next ping, or forever if there are no pings.
 async fn tick(pings: &mut Option<Interval>) {
     match pings {
         Some(pings) => {

@@ -1,4 +1,4 @@
-//! Rooms: who receives a message, and its sequence number.
+//! Rooms, which determine who receives a message and number their messages.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,16 +15,17 @@ pub(super) struct Rooms(Mutex<HashMap<String, Room>>);
 struct Room {
     /// Number of published messages.
     sequence: u64,
-    /// Members by number of connection.
+    /// Members by connection number.
     members: BTreeMap<u64, UnboundedSender<Outgoing>>,
 }
 
-/// A message that has been passed on to the members of a room.
+/// A message that has been passed to the members of a room.
 pub(super) struct Publication {
     pub(super) sequence: u64,
     /// Number of members that receive the message.
     pub(super) members: usize,
-    /// The value that acknowledges the message to its sender, if the sender asked for it.
+    /// Value that acknowledges the message to its sender, if the sender asked for an
+    /// acknowledgement.
     pub(super) id: Option<Value>,
 }
 
@@ -45,7 +46,8 @@ impl Rooms {
         }
     }
 
-    /// Passes a message on to all members. If it is a JSON object, `seq` is its number in the room.
+    /// Passes a message to all members. If the message is a JSON object, its field `seq` is set to
+    /// its number in the room.
     pub(super) fn publish(&self, room: &str, mut message: Message) -> Publication {
         let mut rooms = self.rooms();
         let room = rooms.entry(room.to_owned()).or_default();
@@ -60,7 +62,7 @@ impl Rooms {
         }
         message.sequence = Some(room.sequence);
         for member in room.members.values() {
-            // A member whose connection is ending receives nothing more.
+            // A member whose connection is ending receives no more messages.
             let _ = member.send(Outgoing::Message(message.clone()));
         }
         Publication {

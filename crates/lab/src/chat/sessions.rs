@@ -1,4 +1,4 @@
-//! Sessions of Socket.IO: their queues of packets, namespaces and rooms.
+//! Socket.IO sessions with their packet queues, namespaces and rooms.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,14 +13,14 @@ use super::ChatState;
 use super::behaviour::{Behaviour, DeliveryFault};
 use crate::clock;
 
-/// How long after a missing ping a client should give a session up, in milliseconds.
+/// Time after a missing ping until a client should abandon the session, in milliseconds.
 const PING_TIMEOUT_MS: u64 = 20_000;
 const PING_INTERVAL: Duration = Duration::from_secs(25);
 const MAX_PAYLOAD: usize = 1_000_000;
 /// A namespace that refuses every client.
 const LOCKED: &str = "/locked";
 
-/// The members of each room by number of session, with the namespace in which they joined.
+/// Members of each room by session number, with the namespace in which they joined.
 type Rooms = HashMap<String, BTreeMap<u64, (Arc<Session>, String)>>;
 
 /// All sessions of the lab.
@@ -55,7 +55,7 @@ pub(super) struct Session {
     pub(super) id: String,
     behaviour: Behaviour,
     queue: Mutex<Queue>,
-    /// When the client last sent something, in nanoseconds.
+    /// Time at which the client last sent something, in nanoseconds.
     heard_ns: AtomicU64,
     /// Notified when the queue changes.
     pub(super) changed: Notify,
@@ -67,13 +67,13 @@ struct Queue {
     namespaces: BTreeSet<String>,
     received: u64,
     sent: u64,
-    /// A polling request waits for packets.
+    /// Whether a polling request is waiting for packets.
     is_polled: bool,
     is_upgraded: bool,
     is_closed: bool,
 }
 
-/// What a polling request that waits for packets finds.
+/// Result of checking the queue for a polling request that is waiting for packets.
 pub(super) enum Polled {
     Packets(String),
     Nothing,
@@ -92,7 +92,7 @@ impl Sessions {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a session, and ends those whose clients have vanished.
+    /// Opens a session, and ends the sessions of clients that have disappeared.
     pub(super) fn open(&self, seed: u64, behaviour: Behaviour) -> Arc<Session> {
         let now_ns = clock::monotonic_ns();
         let silent: Vec<_> = self.sessions().values().cloned().collect();
@@ -117,7 +117,7 @@ impl Sessions {
         self.sessions().get(id).cloned()
     }
 
-    /// Ends a session. A polling request that waits for packets returns.
+    /// Ends a session. If a polling request is waiting for packets, it gets a response.
     pub(super) fn close(&self, session: &Arc<Session>) {
         if self.sessions().remove(&session.id).is_none() {
             return;
@@ -157,7 +157,7 @@ impl Session {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the packet that begins the session.
+    /// Returns the packet that opens the session.
     pub(super) fn handshake(&self) -> String {
         let interval = self.ping_interval();
         let upgrades: &[&str] = if self.queue().is_upgraded {
@@ -175,7 +175,7 @@ impl Session {
         EnginePacket::Open(&json.to_string()).to_text()
     }
 
-    /// Notes that the client is there.
+    /// Records that the client is still active.
     pub(super) fn heard(&self) {
         self.heard_ns
             .store(clock::monotonic_ns(), Ordering::Relaxed);
@@ -201,18 +201,18 @@ impl Session {
         self.queue().is_closed
     }
 
-    /// Takes the packets that are due.
+    /// Removes and returns the packets that are due.
     pub(super) fn take(&self) -> Vec<String> {
         self.queue().outbox.drain(..).collect()
     }
 
-    /// Whether this is the only polling request that waits for packets.
+    /// Returns whether this is the only polling request that is waiting for packets.
     pub(super) fn begin_poll(&self) -> bool {
         self.heard();
         !std::mem::replace(&mut self.queue().is_polled, true)
     }
 
-    /// Returns what a polling request that waits for packets answers now.
+    /// Returns what the waiting polling request should respond with now.
     pub(super) fn poll(&self) -> Polled {
         let mut queue = self.queue();
         let packet = if queue.is_closed {
@@ -240,7 +240,7 @@ impl Session {
     }
 }
 
-/// Handles the packets of a polling request. Returns whether all were valid.
+/// Handles the packets of a polling request. Returns whether all of them were valid.
 pub(super) fn receive_all(state: &Arc<ChatState>, session: &Arc<Session>, body: &str) -> bool {
     split_payload(body).all(|text| receive(state, session, text))
 }
@@ -283,7 +283,7 @@ fn receive_packet(state: &Arc<ChatState>, session: &Arc<Session>, packet: Packet
     }
 }
 
-/// Answers an event, unless its namespace was not joined.
+/// Responds to an event if the client has joined the event's namespace.
 fn event(state: &Arc<ChatState>, session: &Arc<Session>, packet: &Packet<'_>) {
     let Ok(Value::Array(arguments)) = serde_json::from_str(packet.json) else {
         return;
@@ -343,7 +343,7 @@ fn event(state: &Arc<ChatState>, session: &Arc<Session>, packet: &Packet<'_>) {
     }
 }
 
-/// Sends an event to a session, with its delay and its faults.
+/// Sends an event to a session, with the session's delay and faults.
 fn deliver(
     state: &Arc<ChatState>,
     session: &Arc<Session>,

@@ -1,4 +1,4 @@
-//! The transports of Socket.IO sessions: polling requests, and WebSocket connections.
+//! Transports of Socket.IO sessions: polling requests and WebSocket connections.
 
 use std::io;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ const CHUNK: usize = 16 * 1024;
 /// How long a client may take to end the connection after the lab's close frame.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A WebSocket of a session.
+/// A WebSocket that belongs to a session.
 pub(super) struct SocketIoUpgrade {
     session: Arc<Session>,
     /// Whether the session began with polling.
     is_probe: bool,
 }
 
-/// Answers a request. Returns the session if the request opens a WebSocket.
+/// Responds to a request. Returns the session if the request opens a WebSocket.
 pub(super) async fn answer(
     state: &Arc<ChatState>,
     request: &UpgradeRequest,
@@ -79,7 +79,7 @@ fn refusal(code: u8, message: &str) -> Answer {
     answer
 }
 
-/// Opens a session with the options of the URL.
+/// Opens a session with the options in the URL.
 fn open(state: &Arc<ChatState>, request: &UpgradeRequest) -> Result<Arc<Session>, Box<Answer>> {
     let mut behaviour = state.behaviour.clone();
     for pair in request.query.split('&') {
@@ -115,8 +115,8 @@ fn upgrade(
     (answer, Some(SocketIoUpgrade { session, is_probe }))
 }
 
-/// Waits until the session has packets. A second request at the same time ends the session, as it
-/// does with other servers.
+/// Waits until the session has packets. A second concurrent request ends the session, as with other
+/// servers.
 async fn poll(state: &Arc<ChatState>, session: &Arc<Session>) -> Answer {
     if !session.begin_poll() {
         state.sessions.close(session);
@@ -127,7 +127,7 @@ async fn poll(state: &Arc<ChatState>, session: &Arc<Session>) -> Answer {
     loop {
         let changed = session.changed.notified();
         tokio::pin!(changed);
-        // Registers the waiter before the queue is checked.
+        // Register before checking the queue, so that no change is missed.
         changed.as_mut().enable();
         if let Polled::Packets(text) = session.poll() {
             let mut answer = Answer::new(200, text);
@@ -145,7 +145,7 @@ async fn poll(state: &Arc<ChatState>, session: &Arc<Session>) -> Answer {
     }
 }
 
-/// Serves a WebSocket of a session.
+/// Serves a WebSocket that belongs to a session.
 pub(super) async fn serve(
     state: &Arc<ChatState>,
     mut stream: TcpStream,
@@ -177,7 +177,7 @@ struct Socket {
     reader: Reader,
     /// Frames to write.
     out: Vec<u8>,
-    /// Whether the session still polls.
+    /// Whether the session still uses polling.
     is_moving: bool,
     is_ended: bool,
 }

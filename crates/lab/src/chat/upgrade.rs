@@ -1,4 +1,4 @@
-//! Reads HTTP requests, and answers them by path until one opens a WebSocket.
+//! Reads HTTP requests and responds according to their paths, until one opens a WebSocket.
 
 use std::io;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::socketio::{self, SocketIoUpgrade};
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 100;
 const MAX_BODY: usize = 16 << 20;
-/// Bytes per second that `/slow` reads, unless its query says otherwise.
+/// Number of bytes per second that `/slow` reads, unless the query sets another number.
 const SLOW_READ: u64 = 1000;
 
 /// What a connection does after the upgrade.
 pub(super) struct Session {
     pub(super) path: String,
-    /// `None` for an echo.
+    /// Name of the room. `None` if the connection echoes messages.
     pub(super) room: Option<String>,
     pub(super) behaviour: Behaviour,
     pub(super) deflate: Option<Negotiated>,
@@ -30,7 +30,7 @@ pub(super) struct UpgradeRequest {
     pub(super) is_get: bool,
     pub(super) path: String,
     pub(super) query: String,
-    /// `None` if the request does not ask for a WebSocket of version 13.
+    /// Key of the handshake. `None` if the request does not ask for a WebSocket of version 13.
     pub(super) key: Option<String>,
     body_length: usize,
     pub(super) body: String,
@@ -45,15 +45,15 @@ pub(super) struct Answer {
     session: Option<Session>,
 }
 
-/// What a connection became.
+/// What a connection has become.
 pub(super) enum Accepted {
     WebSocket(Session),
-    /// A WebSocket of a Socket.IO session.
+    /// A WebSocket that belongs to a Socket.IO session.
     SocketIo(SocketIoUpgrade),
 }
 
-/// Answers requests until one opens a WebSocket. `None` means that the connection has ended. Bytes
-/// after the request stay in `buffer`.
+/// Responds to requests until one opens a WebSocket. Returns `None` if the connection has ended.
+/// Bytes after the request stay in `buffer`.
 pub(super) async fn accept(
     state: &Arc<ChatState>,
     stream: &mut TcpStream,
@@ -176,7 +176,7 @@ impl Answer {
     }
 }
 
-/// Returns the route under which the request counts, and the answer.
+/// Returns the response and the route under which the request is counted.
 fn answer(state: &ChatState, request: &UpgradeRequest) -> (String, Answer) {
     let path = request.path.as_str();
     let not_found = || {

@@ -21,11 +21,11 @@ pub(super) struct Totals {
     pub(super) received: u64,
     pub(super) answered: u64,
     pub(super) refused: u64,
-    /// Streams that the client reset, and those of lost connections.
+    /// Number of streams reset by the client or cut off by a lost connection.
     pub(super) cancelled: u64,
     pub(super) goaways: u64,
     pub(super) body_bytes: u64,
-    /// Requests by number of connection.
+    /// Number of requests by connection number.
     pub(super) by_connection: BTreeMap<u64, u64>,
     pub(super) open: u64,
     pub(super) max_open: u64,

@@ -1,6 +1,7 @@
-//! The lab `http2`: answers any path over HTTP/2 after a known time, with prior knowledge or TLS.
-//! It limits streams, refuses a share of them, and ends connections with GOAWAY. It uses the crate
-//! `h2`, not the engine's codec. The same port serves `GET /__lab/stats` over HTTP/1.1.
+//! The lab `http2`: responds to any path over HTTP/2 after a known time, with prior knowledge or
+//! TLS. It can limit the number of streams, refuse a share of them, and end connections with
+//! GOAWAY. It uses the crate `h2`, not the engine's codec. The same port serves `GET /__lab/stats`
+//! over HTTP/1.1.
 
 mod counts;
 mod serve;

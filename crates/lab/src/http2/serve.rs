@@ -42,7 +42,7 @@ impl LabState for Http2State {
     }
 }
 
-/// Serves one connection. Without TLS, its first bytes decide about the protocol.
+/// Serves one connection. Without TLS, its first bytes determine the protocol.
 pub(super) async fn connection(state: Arc<Http2State>, stream: TcpStream, number: u64) {
     let Some(tls) = &state.config.tls else {
         let mut first = [0; 3];
@@ -109,7 +109,7 @@ async fn serve_h2(
     }
 }
 
-/// A stream in progress. Logs it when it ends, also if the lab stops before.
+/// A stream in progress, which is logged when it ends or the lab stops.
 struct OpenStream {
     state: Arc<Http2State>,
     id: Option<String>,

@@ -30,7 +30,7 @@ pub(super) struct Http2Config {
     pub(super) body: Bytes,
     /// Share of streams that are refused.
     pub(super) refuse: f64,
-    /// Number of requests after which a connection is ended with GOAWAY.
+    /// Number of requests after which the lab ends a connection with GOAWAY.
     pub(super) goaway_after: Option<u64>,
     pub(super) tls: Option<TlsAcceptor>,
 }

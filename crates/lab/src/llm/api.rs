@@ -12,7 +12,7 @@ pub(super) enum Api {
     OllamaGenerate,
 }
 
-/// What a request asks for.
+/// Contents of a request that affect the response.
 pub(super) struct Prompt {
     /// Length of the prompt in tokens of four bytes.
     pub(super) tokens: u64,
@@ -55,7 +55,7 @@ impl Api {
         }
     }
 
-    /// Reads a request body. The error is a text for its sender.
+    /// Parses a request body. The error is a message for the client.
     pub(super) fn prompt(self, body: &[u8]) -> Result<Prompt, &'static str> {
         let Ok(request) = serde_json::from_slice::<Value>(body) else {
             return Err("the body is not JSON");
@@ -80,7 +80,7 @@ impl Api {
         })
     }
 
-    /// Returns the event before the first token. Empty if the API has none.
+    /// Returns the event before the first token, or an empty string if the API has none.
     pub(super) fn opening(self, prompt: &Prompt) -> String {
         if self != Api::Anthropic {
             return String::new();
@@ -124,7 +124,7 @@ impl Api {
         }
     }
 
-    /// Returns the events after the last token: reason, usage and end mark.
+    /// Returns the events after the last token: finish reason, usage and end marker.
     pub(super) fn closing(self, prompt: &Prompt, tokens: u64) -> String {
         match self {
             Api::OpenAiChat | Api::OpenAiCompletions => {
@@ -175,7 +175,7 @@ fn named(name: &str, mut data: Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }
 
-/// Returns the length of all texts of a value in bytes.
+/// Returns the total length of all texts within a value in bytes.
 fn text_len(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,

@@ -1,5 +1,5 @@
 //! Serves the lab's connections: reads requests, and writes tokens when they are due. Writes go
-//! straight to the socket, so that the log has their times.
+//! directly to the socket, so that the log contains their exact times.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ struct ReceivedRequest {
     arrival_ns: u64,
 }
 
-/// Reads a request. `None` means the end of the connection.
+/// Reads a request. Returns `None` at the end of the connection.
 async fn read_request(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,
@@ -116,7 +116,7 @@ fn expects_continue(headers: &[httparse::Header<'_>]) -> bool {
     headers.iter().any(|header| is_expect(&header))
 }
 
-/// Answers a request. Fails if the connection has ended.
+/// Responds to a request. Fails if the connection has ended.
 async fn respond(
     state: &LlmState,
     stream: &mut TcpStream,
@@ -192,7 +192,7 @@ async fn stream_tokens(
     }
 }
 
-/// Logs a request when it ends, also if the lab stops before.
+/// A request in progress, which is logged when it ends or the lab stops.
 struct OpenRequest<'a> {
     ledger: &'a LlmLedger,
     record: LlmRecord,
@@ -232,7 +232,7 @@ async fn write_response(
         for token in first..last {
             events.push_str(&api.token(token as u64));
         }
-        // A bundle is complete when its last token is.
+        // A bundle is complete when its last token is due.
         state.timer.until(record.due_ns[last - 1]).await;
         let now = clock::monotonic_ns();
         stream.write_all(&chunk(&events)).await?;

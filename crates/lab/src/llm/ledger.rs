@@ -27,13 +27,13 @@ pub(super) struct Totals {
     max_open: u64,
 }
 
-/// What happened to a request.
+/// Log entry of a request.
 pub(super) struct LlmRecord {
     pub(super) n: u64,
     pub(super) api: Api,
     pub(super) arrival_ns: u64,
     pub(super) start_ns: u64,
-    /// Computed times of the tokens.
+    /// Times at which the tokens were due.
     pub(super) due_ns: Vec<u64>,
     /// Times just before the tokens were written.
     pub(super) token_ns: Vec<u64>,
@@ -46,7 +46,7 @@ pub(super) struct LlmRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LlmEnd {
     Complete,
-    /// The lab closed the connection halfway.
+    /// The lab closed the connection partway through the response.
     Cut,
     /// The client closed the connection.
     Gone,

@@ -1,6 +1,6 @@
-//! The lab `llm`: streams tokens on a known schedule, in the formats of OpenAI, Anthropic and
-//! Ollama, over HTTP/1.1. The schedule is computed when a request arrives, and the log has the time
-//! of each write.
+//! The lab `llm`: streams tokens on a known schedule over HTTP/1.1, in the formats of OpenAI,
+//! Anthropic and Ollama. The schedule is computed when a request arrives, and the log contains the
+//! time of each write.
 
 mod api;
 mod exchange;

@@ -7,25 +7,25 @@ use crate::draw::Draws;
 use crate::fifo::Fifo;
 use crate::random::mix;
 
-/// Times of the simulated model.
+/// Timing of the simulated model.
 #[derive(Debug, Clone)]
 pub(super) struct Rhythm {
-    /// From the start in a batch slot to the first token.
+    /// Time from taking a batch slot to the first token.
     pub(super) ttft_ns: u64,
-    /// Additional time before the first token, per token of the prompt.
+    /// Extra time before the first token for each token of the prompt.
     pub(super) prefill_ns: u64,
-    /// Between two tokens.
+    /// Time between two tokens.
     pub(super) gap_ns: u64,
     pub(super) spread: Spread,
-    /// Number of requests that are served at a time. Others wait in order of arrival.
+    /// Number of requests served at a time. Other requests wait in order of arrival.
     pub(super) slots: usize,
-    /// Duration of a stall. 0 means that there are none.
+    /// Duration of a stall. 0 means no stalls.
     pub(super) stall_ns: u64,
-    /// Distance between the starts of two stalls.
+    /// Time between the starts of two stalls.
     pub(super) every_ns: u64,
 }
 
-/// Distribution of times.
+/// Distribution from which times are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
     Constant,
@@ -53,7 +53,7 @@ pub(super) struct Scheduler {
     rhythm: Rhythm,
     draws: Draws,
     queue: Mutex<Fifo>,
-    /// Arrival of the first request, from which stalls are counted.
+    /// Arrival of the first request. The stalls are scheduled relative to it.
     origin_ns: OnceLock<u64>,
 }
 
@@ -67,7 +67,7 @@ impl Scheduler {
         }
     }
 
-    /// Schedules request `n`, in order of arrival.
+    /// Schedules request `n`. Must be called in order of arrival.
     pub(super) fn admit(&self, n: u64, arrival_ns: u64, prompt: u64, tokens: u64) -> TokenSchedule {
         let origin = *self.origin_ns.get_or_init(|| arrival_ns);
         let prefill = self.rhythm.prefill_ns.saturating_mul(prompt);
@@ -97,8 +97,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns the end of the stall that contains a time, otherwise the time itself. The first
-    /// stall begins `every` after the first arrival.
+    /// Returns the end of the stall that contains the time, or the time itself if there is none.
+    /// The first stall begins `every` after the first arrival.
     fn after_stall(&self, origin: u64, time: u64) -> u64 {
         let Rhythm {
             stall_ns, every_ns, ..

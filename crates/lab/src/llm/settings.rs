@@ -10,11 +10,11 @@ pub(super) const OPTIONS: &[&str] = &[
 
 pub(super) struct LlmConfig {
     pub(super) rhythm: Rhythm,
-    /// Number of tokens of a response, unless the request asks for fewer.
+    /// Number of tokens in a response, unless the request asks for fewer.
     pub(super) tokens: u64,
     /// Number of tokens per write.
     pub(super) bundle: u64,
-    /// Share of responses that end halfway.
+    /// Share of responses that are cut off halfway.
     pub(super) cut: f64,
 }
 

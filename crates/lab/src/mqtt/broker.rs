@@ -1,5 +1,5 @@
-//! State of the broker: sessions, subscriptions, retained messages, deliveries. Does not depend on
-//! packets or sockets.
+//! State of the broker: sessions, subscriptions, retained messages, deliveries. Independent of
+//! packets and sockets.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},

@@ -1,5 +1,5 @@
-//! A client's connection to the broker. Uses a third-party codec for 3.1.1 and 5, and injects
-//! faults.
+//! A client's connection to the broker. It uses a third-party codec for MQTT 3.1.1 and 5, and
+//! injects faults.
 
 mod session_io;
 

@@ -18,7 +18,7 @@ use tokio::sync::{
 use super::{BrokerState, Gate, faults::Faults, serve};
 use crate::{LabError, LabOptions, listen, sidecar::Sidecar};
 
-/// A broker with a bound port that does not serve yet.
+/// A broker whose port is bound but which does not serve yet.
 pub struct EmbeddedBroker {
     scheme: &'static str,
     pub address: SocketAddr,
@@ -50,8 +50,8 @@ struct Serving {
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// Binds a port for a broker with this gate and the lab's fault options. Fails if the port is in
-/// use or an option is invalid.
+/// Binds a port for a broker with this gate and the fault options of the lab. Fails if the port is
+/// in use or an option is invalid.
 pub fn bind(
     lab: &'static str,
     options: &LabOptions,

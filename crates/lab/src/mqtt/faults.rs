@@ -27,7 +27,7 @@ pub(super) struct Faults {
     reorder: Every,
     refuse: Every,
     pub delay: Duration,
-    /// Maximum number of messages per second to read from each client. The rest waits in the
+    /// Maximum number of messages per second read from each client. Other messages wait in the
     /// socket.
     pub throttle: Option<u64>,
     /// User name and password of the only accepted user.

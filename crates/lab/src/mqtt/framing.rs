@@ -2,7 +2,8 @@
 
 use std::io;
 
-/// Returns the size of the packet and the offset of its body. `None` if the length is incomplete.
+/// Returns the size of the packet and the offset of its body, or `None` if the length field is
+/// incomplete.
 pub(super) fn whole(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
     let mut length = 0usize;
     for (at, byte) in bytes.iter().skip(1).take(4).enumerate() {

@@ -1,6 +1,6 @@
 //! The lab `mqtt`: a small broker for MQTT 3.1.1 and 5, with a third-party codec (mqtt-proto),
 //! configurable faults and its own counts. It can also act as a fast sink that checks sequence
-//! numbers. The same port serves `GET /__lab/stats`. Shares no code with the engine.
+//! numbers. The same port serves `GET /__lab/stats`. It shares no code with the engine.
 
 mod broker;
 mod connection;

@@ -1,6 +1,6 @@
 //! A sink that acknowledges messages as fast as possible, delivers none, and checks the sequence
 //! numbers of each publisher. It parses packets in place without the codec. Tests compare its
-//! counts with the broker's.
+//! counts with those of the broker.
 
 use std::{collections::HashMap, io};
 

@@ -1,4 +1,5 @@
-//! Prepares the bytes of responses in advance, so that a release only has to write them.
+//! Prepares the bytes of responses in advance, so that they only need to be written when they are
+//! released.
 
 use std::sync::Arc;
 

@@ -1,16 +1,16 @@
-//! Skips a chunked request body with its trailers. How the bytes are split does not change the
-//! result.
+//! Skips a chunked request body and its trailers. The result does not depend on how the bytes are
+//! split.
 
 const MAX_OVERHEAD: usize = 64 * 1024;
 
 #[derive(Debug)]
 enum At {
-    /// Within the size of a chunk: the value so far, and whether it has any digit.
+    /// Within the size of a chunk: the value so far, and whether a digit has been read.
     Size(u64, bool),
     Extension(u64),
     Data(u64),
     DataEnd,
-    /// After the last chunk. True at the start of a line, false within one.
+    /// After the last chunk: whether the position is at the start of a line.
     Trailer(bool),
 }
 

@@ -1,4 +1,4 @@
-//! A connection: socket, request reader and queued responses. Does not depend on time.
+//! A connection: socket, request reader and queued responses. Independent of time.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;

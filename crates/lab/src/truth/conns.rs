@@ -1,4 +1,4 @@
-//! Maps unique tokens to connections. A late event of a closed connection finds no entry.
+//! Maps unique tokens to connections, so that a late event of a closed connection finds no entry.
 
 use super::conn::Conn;
 

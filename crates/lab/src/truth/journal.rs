@@ -1,5 +1,5 @@
 //! The lab's log: one line for the start, one per request in order of release, and one per stall. A
-//! separate thread writes it, so that the file system does not delay responses.
+//! separate thread writes the log, so that the file system does not delay responses.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::stall::Windows;
 use crate::LabError;
 use crate::log::RequestLog;
 
-/// Interval between writes, short enough not to occupy a core that the lab needs.
+/// Interval between writes. Frequent short writes avoid occupying a core that the lab needs.
 const PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]

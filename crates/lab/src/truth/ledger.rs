@@ -1,7 +1,7 @@
 //! Counts for `GET /__lab/stats`, and log entries.
 //!
-//! At any time, received = answered + resets + never + waiting. A request counts as received once
-//! its last byte has arrived, and as answered just before its response is written, even if the
+//! At any time, received = answered + resets + never + waiting. A request is counted as received
+//! once its last byte has arrived, and as answered just before its response is written, even if the
 //! client has disconnected.
 
 use std::collections::BTreeMap;

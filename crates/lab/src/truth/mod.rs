@@ -1,4 +1,4 @@
-//! The lab `truth`: a reference server that responds after a known time, and logs arrival and
+//! The lab `truth`: a reference server that responds after a known time, and logs the arrival and
 //! release of each request on one clock. It has its own event loop and shares no code with the
 //! engine.
 

@@ -1,5 +1,5 @@
-//! The modes as a state machine that maps arrival times to results. Does not depend on clocks or
-//! sockets, so tests can recompute the log.
+//! The modes, as a state machine that maps arrival times to results. It is independent of clocks
+//! and sockets, so tests can recompute the log.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! The event loop: one thread that accepts, reads and releases each response at its time. It sleeps
-//! until shortly before the next release and then spins, so that a late wake-up does not delay the
-//! release.
+//! The event loop: one thread that accepts connections, reads requests and releases each response
+//! at its time. It sleeps until shortly before the next release and then spins, so that a late
+//! wake-up does not delay the release.
 
 mod intake;
 mod release;
@@ -23,11 +23,12 @@ use super::reader::FinishedRequest;
 use super::settings::TruthConfig;
 use crate::{LabError, clock};
 
-/// Time to spin before a release, longer than any wake-up delay on a free core.
+/// Time to spin before a release. Longer than any wake-up delay on an idle core.
 const AWAKE: u64 = 50_000;
 const GRACE: u64 = 500_000_000;
 const ACCEPT_PAUSE: u64 = 20_000_000;
-/// Maximum number of releases before polling for arrivals, so that arrival times are accurate.
+/// Maximum number of releases before the next check for arrivals, so that arrival times are
+/// accurate.
 const IN_A_ROW: usize = 32;
 const BUFFER: usize = 64 * 1024;
 

@@ -1,5 +1,4 @@
-//! Parses and validates all options together. Rejects invalid combinations with an error of one
-//! line.
+//! Parses and validates all options together. Rejects invalid combinations with a one-line error.
 
 use super::mode::{Mode, When};
 use super::stall::Rhythm;
@@ -117,7 +116,7 @@ impl TruthOptions<'_> {
                 .find(|option| self.0.extra(option).is_some());
             return Err(self.refuse(named.unwrap_or("service"), advice));
         }
-        // By default, a stall is in the middle of each period, so that n periods contain n whole
+        // By default, each stall is in the middle of its period, so that n periods contain n whole
         // stalls.
         let first = match self.0.extra("first") {
             Some(_) => self.value("first", "", units::duration)?,

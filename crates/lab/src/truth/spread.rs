@@ -42,7 +42,7 @@ impl Spread {
     }
 }
 
-/// Returns the bucket of a duration. Each power of two has the same number of buckets.
+/// Returns the bucket of a duration. Each power of two is divided into the same number of buckets.
 fn class(ns: u64) -> usize {
     let shift = (u64::BITS - (ns >> FINE).leading_zeros()).saturating_sub(1);
     ((shift as usize) << FINE) + (ns >> shift) as usize

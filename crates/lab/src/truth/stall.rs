@@ -1,4 +1,4 @@
-//! Computes when the server stalls, and when it releases the requests held by a stall.
+//! Computes when the server stalls, and when it releases the requests held during a stall.
 
 use std::ops::Range;
 
@@ -36,8 +36,8 @@ impl Windows {
             .map_or(0, |since| since / self.every + 1)
     }
 
-    /// Returns when service can start for a request that is ready at `at`. It must not overlap a
-    /// stall.
+    /// Returns when service can start for a request that is ready at `at`. The service must not
+    /// overlap a stall.
     fn clear(&self, at: u64, service: u64) -> u64 {
         let (begin, end) = self.window(self.ended(at));
         if begin <= at || begin < at.saturating_add(service) {
@@ -51,7 +51,8 @@ impl Windows {
 #[derive(Debug)]
 pub(super) struct Stalls {
     windows: Windows,
-    /// Minimum time between two releases from the backlog. 0 releases all requests together.
+    /// Minimum time between two releases from the backlog. With 0, all requests are released
+    /// together.
     gap: u64,
     last_turn: Option<u64>,
     announced: u64,

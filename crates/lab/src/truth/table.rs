@@ -1,4 +1,4 @@
-//! A distribution given as a table of durations and weights, inline or in a file.
+//! A distribution given as a table of durations and weights, either inline or in a file.
 
 use crate::units;
 
@@ -9,7 +9,7 @@ pub(super) struct DurationTable {
 }
 
 impl DurationTable {
-    /// Parses `table=`: `1ms:90,10ms:9`, or a file with one pair per line.
+    /// Parses the value of `table=`: pairs like `1ms:90,10ms:9`, or a file with one pair per line.
     pub(super) fn read(value: &str) -> Result<Self, String> {
         if value.contains(':') {
             return Self::from_pairs(value.split(',').map(|pair| (None, pair)));

@@ -1,5 +1,5 @@
-//! Tests the lab as a command: output, and clean shutdown by signals or the end of standard input.
-//! The command is this test program, which then runs only `child`.
+//! Tests the lab as a command: its output, and its clean shutdown on signals or at the end of
+//! standard input. The command is this test program, run with only the test `child`.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -105,8 +105,8 @@ fn lab_ends_by_sigterm() {
     ends_by_signal("sum", "sigterm", Signal::TERM, 1);
 }
 
-/// The log has a line for the start and one for the request. It is flushed although another thread
-/// writes it.
+/// Checks that the log has a line for the start and one for the request. The log is flushed
+/// although another thread writes it.
 #[test]
 fn own_loop_lab_ends_by_sigterm() {
     ends_by_signal("truth", "sigterm", Signal::TERM, 2);

@@ -1,5 +1,5 @@
 //! Tests the labs over sockets, in this process or a child process. The client shares no code with
-//! labs or engine.
+//! the labs or the engine.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod client;

@@ -1,4 +1,4 @@
-//! Converts between mqtt-proto's packets (3.1.1 and 5) and the broker's messages.
+//! Converts between the packets of mqtt-proto (3.1.1 and 5) and the broker's messages.
 
 use std::{rc::Rc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Releases responses and resets when they are due. Reads the clock right before each write.
+//! Releases responses and resets when they are due. Reads the clock immediately before each write.
 
 use std::cmp::Reverse;
 

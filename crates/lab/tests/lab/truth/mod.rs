@@ -1,4 +1,4 @@
-//! Tests the lab `truth`: compares what a client measures with the log, on one clock. Times are
+//! Tests the lab `truth`: compares the client's measurements with the log, on one clock. Times are
 //! compared by their order, and durations only if they are hundreds of times larger than the noise.
 
 mod modes;
@@ -67,7 +67,7 @@ impl Truth {
         crate::client::stats(self.address())
     }
 
-    /// Waits for stats that meet a condition. Fails the test if they do not appear.
+    /// Waits until the stats meet a condition. Fails the test if they never do.
     fn stats_when(&self, wanted: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..20_000 {
             let stats = self.stats();
