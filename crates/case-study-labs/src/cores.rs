@@ -1,5 +1,5 @@
-//! Cores of an instance in virtual time, used first come, first served. Pauses stop the whole
-//! instance, as in garbage collection.
+//! The cores of an instance in virtual time, assigned first come, first served. Pauses stop the
+//! whole instance, as garbage collection does.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ pub(crate) struct Pauses {
     pub(crate) every_ns: u64,
 }
 
-/// Future periods known in advance, for computing how much of them has passed.
+/// Future busy periods that are known in advance. They show how much of the booked time has passed.
 #[derive(Debug, Default)]
 pub(crate) struct Booked {
     spans: BinaryHeap<Reverse<(u64, u64)>>,

@@ -1,5 +1,5 @@
-//! `latency=300ms`: the lab sends a response this long after the request arrived. The send time is
-//! computed in advance.
+//! The option `latency=300ms`: the lab sends each response this long after the request arrived. The
+//! send time is computed in advance.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Embedded targets of the case studies: FHIR server, check-in, URL shortener, Pepeunit. Like
-//! `lab`, they are independent of the engine.
+//! Embedded targets of the case studies: FHIR server, check-in, URL shortener, Pepeunit. Like those
+//! in `lab`, they are independent of the engine.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! CPU quota of a control group in virtual time: one core runs until the period's quota is used up.
-//! Requests are served first come, first served.
+//! CPU quota of a control group in virtual time. One core runs until the quota of the period is
+//! used up. Requests are served first come, first served.
 
 use crate::cores::Booked;
 
@@ -9,7 +9,7 @@ pub(crate) const PERIOD_NS: u64 = 100_000_000;
 pub(crate) struct Quota {
     part_ns: u64,
     free_ns: u64,
-    /// The period of `free_ns`. `used_ns` is the part of its quota that has been used.
+    /// The period of `free_ns`. `used_ns` is the part of the period's quota that has been used.
     period: u64,
     used_ns: u64,
     busy: Booked,
@@ -29,7 +29,7 @@ impl Quota {
     }
 
     pub(crate) fn compute(&mut self, now_ns: u64, ns: u64) -> u64 {
-        // Free memory even if the figures are never read.
+        // Release memory even if the figures are never read.
         self.busy.settle(now_ns);
         self.held_back.settle(now_ns);
         let mut at = now_ns.max(self.free_ns);

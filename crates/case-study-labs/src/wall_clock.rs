@@ -1,4 +1,4 @@
-//! Wall clock for dates and expiry.
+//! The wall clock, used for dates and expiry.
 #![allow(
     clippy::disallowed_methods,
     reason = "a lab deliberately has its own clock, separate from the engine's"

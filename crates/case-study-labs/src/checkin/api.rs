@@ -1,4 +1,5 @@
-//! The seven endpoints. A request queues, holds a thread, computes, and calls downstream services.
+//! The seven endpoints. Each request queues, holds a thread, computes, and calls downstream
+//! services.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

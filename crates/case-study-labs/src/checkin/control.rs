@@ -1,5 +1,5 @@
-//! Control port with `GET /stats`, as in Puma's control application, and `GET /metrics`, with the
-//! names of Puma's exporter.
+//! The control port, with `GET /stats` as in Puma's control application, and `GET /metrics` with
+//! the names of Puma's exporter.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,7 +12,7 @@ use super::fleet::Fleet;
 use super::instance::{Instance, InstanceStats};
 use crate::exposition::{self, head, line};
 
-/// Process id of the first instance, used only as a name.
+/// Process ID of the first instance, which serves only as a name.
 const FIRST_PID: usize = 1_000;
 
 pub(super) fn routes(fleet: &Arc<Fleet>, names: [&'static str; 2]) -> Router {

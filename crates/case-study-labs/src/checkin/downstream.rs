@@ -1,4 +1,4 @@
-//! A downstream service of an instance: a URL or a delay.
+//! A downstream service of an instance, given as a URL or a delay.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! Sessions and their progress. Ids are derived from the seed and a number, so they are
+//! Sessions and their progress. IDs are derived from the seed and a number, so they are
 //! reproducible.
 
 use std::collections::HashMap;
@@ -42,7 +42,7 @@ impl Sessions {
         if n >= MOST {
             return None;
         }
-        // Ids are unique, because `mix` is a bijection.
+        // IDs are unique because `mix` is a bijection.
         let id = mix(self.seed.wrapping_add(n as u64));
         let session = Session {
             uuid: uuid.into(),

@@ -1,4 +1,4 @@
-//! Control port: `GET /metrics`, `GET /database` and `GET /cache` in Prometheus text.
+//! The control port: `GET /metrics`, `GET /database` and `GET /cache` in Prometheus text format.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Ids of resources: reproducible UUIDs (version 4) derived from the seed and a number.
+//! Resource IDs: reproducible UUIDs (version 4) derived from the seed and a number.
 
 use lab::random::{mix, seed_or_fresh};
 

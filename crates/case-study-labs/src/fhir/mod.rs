@@ -1,5 +1,5 @@
-//! The lab `fhir`: a small FHIR R4 server for patients that requires a bearer token. Refuses
-//! unsupported requests with an OperationOutcome.
+//! The lab `fhir`: a small FHIR R4 server for patients that requires a bearer token. Unsupported
+//! requests are refused with an OperationOutcome.
 
 mod answer;
 mod control;
@@ -45,9 +45,9 @@ const MAX_COUNT: u32 = 1000;
 
 struct Fhir {
     token: String,
-    /// A lock suffices, because a statement takes only ten microseconds.
+    /// A lock is sufficient, because a statement takes only ten microseconds.
     data: Mutex<FhirData>,
-    /// The simulated platform. `None` means that responses are as fast as possible.
+    /// The simulated platform. `None` if responses are sent as fast as possible.
     platform: Option<Arc<Platform>>,
 }
 
@@ -80,7 +80,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         store: options.extra("store").unwrap_or("in memory").to_owned(),
         reason: error.to_string(),
     })?;
-    // A store that is reopened already contains the first ids of this seed.
+    // A store that is reopened already contains the first IDs of this seed.
     let ids = Ids::new(options.seed, store.held());
     let platform = Platform::read(options, seed_or_fresh(options.seed))?.map(Arc::new);
     let sidecar = match &platform {
@@ -230,7 +230,7 @@ async fn delete(State(fhir): FhirState, id: Id) -> FhirResult {
         .store
         .row(&id)?
         .ok_or_else(|| FhirError::unknown(&id))?;
-    // Deleting a deleted patient succeeds too.
+    // Deleting a patient that is already deleted succeeds, too.
     if row.resource.is_some() {
         data.store.delete(&row)?;
     }
@@ -256,7 +256,8 @@ async fn search(
                     .parse()
                     .map_err(|_| FhirError::invalid("_count must be a whole number"))?
             }
-            // Ignoring an unknown parameter would return the result of a different search.
+            // Refuse unknown parameters, because ignoring them would return the result of a
+            // different search.
             _ => {
                 return Err(FhirError::invalid(format!(
                     "unknown search parameter {key}; supported are name, _count"

@@ -1,5 +1,5 @@
-//! Checks the necessary fields of a patient, and adds id, version and date. Does not validate
-//! profiles.
+//! Checks the required fields of a patient, and adds an ID, version and date. Profiles are not
+//! validated.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! Simulated platform of the FHIR server: servers, a shared database and a cache, with limited CPU
-//! time in virtual time.
+//! The simulated platform of the FHIR server: servers, a shared database and a cache, with limited
+//! CPU time in virtual time.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,8 +36,9 @@ struct Costs {
 }
 
 impl FhirOperation {
-    /// Returns the costs of operations. With them, a quarter of a core handles 943 health checks/s,
-    /// and two database cores handle 556 rounds of create, read and search per second.
+    /// Returns the costs of operations. They are chosen so that a quarter of a core handles 943
+    /// health checks/s, and two database cores handle 556 rounds of create, read and search per
+    /// second.
     fn costs(self) -> Costs {
         let (server, database, cache) = match self {
             FhirOperation::Health => (265, 50, 20),
@@ -70,7 +71,7 @@ pub(super) struct Platform {
     database: Mutex<Cores>,
     cache: Mutex<Cores>,
     queries: AtomicU64,
-    /// Number of received requests, used for round robin and random draws.
+    /// Number of received requests, used for the round robin and random draws.
     came: AtomicU64,
     timer: Timer,
     draws: [Draws; 3],

@@ -41,7 +41,7 @@ pub(super) struct Store {
     db: Connection,
     /// Number of rows. Includes deleted patients, whose rows are kept.
     held: u64,
-    /// Number of patients that are not deleted, kept because counting 50,000 rows takes a
+    /// Number of patients that are not deleted. It is stored because counting 50,000 rows takes a
     /// millisecond.
     live: u64,
     totals: Totals,
@@ -53,7 +53,7 @@ impl Store {
             None => Connection::open_in_memory()?,
             Some(file) => Connection::open(file)?,
         };
-        // The counts require exclusive access, so a second lab on the same file fails here.
+        // The counts require exclusive access, so opening a second lab on the same file fails here.
         db.busy_timeout(Duration::ZERO)?;
         db.execute_batch("PRAGMA locking_mode = EXCLUSIVE;")?;
         // This mode may lose recent data in a power failure but does not wait for the disk.

@@ -1,4 +1,4 @@
-//! HTTP API of the broker: login, drop counts, and subscriptions.
+//! The broker's HTTP API: login, drop counts, and subscriptions.
 
 use std::{collections::HashMap, sync::Arc};
 

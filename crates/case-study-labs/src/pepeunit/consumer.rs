@@ -1,5 +1,5 @@
-//! The only consumer, with a bounded queue and a rate limit. It counts and drops messages beyond
-//! these limits.
+//! The only consumer, with a bounded queue and a rate limit. It counts and drops the messages
+//! beyond these limits.
 
 use std::{
     io,

@@ -1,5 +1,6 @@
 //! GraphQL for a schema with one query: aliases, fragments, `@include`, `@skip`, operations by
-//! name. Validates a request before executing it. Does not support introspection or mutations.
+//! name. Requests are validated before they are executed. Introspection and mutations are not
+//! supported.
 
 use std::collections::{HashMap, HashSet};
 

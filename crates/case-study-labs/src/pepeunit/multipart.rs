@@ -1,4 +1,4 @@
-//! Reads the fields of multipart bodies. Does not support nesting.
+//! Reads the fields of multipart bodies. Nesting is not supported.
 
 pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Vec<u8>> {
     let (_, boundary) = content_type.split_once("boundary=")?;

@@ -25,7 +25,7 @@ pub(crate) struct PlatformConfig {
 
 pub(crate) struct Platform {
     pub config: PlatformConfig,
-    /// Start, in nanoseconds of the machine's clock and in platform time.
+    /// Start, both in nanoseconds of the machine's clock and in platform time.
     begun: (u64, u64),
     mqtt_port: Mutex<u16>,
     inside: Mutex<Inside>,

@@ -10,7 +10,7 @@ use axum::{
 };
 use tokio::sync::Semaphore;
 
-/// Time to handle a request, so that four workers handle about 400/s.
+/// Time to handle a request, so that four workers handle about 400 requests/s.
 const BUSY: Duration = Duration::from_millis(10);
 
 pub(super) fn attach(routes: Router, workers: Option<u64>) -> Router {

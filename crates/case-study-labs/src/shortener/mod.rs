@@ -42,7 +42,8 @@ struct Shortener {
 
 impl Shortener {
     fn store(&self) -> MutexGuard<'_, Store> {
-        // A panic leaves the store valid, because a number is chosen before the store changes.
+        // After a panic, the store is still valid, because a number is chosen before the store
+        // changes.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! URLs by number. Recognizes duplicates and limits the size.
+//! URLs by number. The store recognizes duplicates and limits its size.
 
 use std::collections::HashMap;
 

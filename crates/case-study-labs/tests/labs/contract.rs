@@ -1,4 +1,4 @@
-//! What every lab guarantees: exact counts, lines in the log, clean shutdown, helpful errors.
+//! Tests that every lab has exact counts, log lines, a clean shutdown and helpful errors.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -107,8 +107,8 @@ impl Unit {
         client.request("POST", &path, &body).code
     }
 
-    /// Publishes with MQTT 3.1.1 and the token as user name. Returns the responses to CONNECT and
-    /// to the final PINGREQ.
+    /// Publishes with MQTT 3.1.1, with the token as the user name. Returns the responses to CONNECT
+    /// and to the final PINGREQ.
     fn publish(&self, token: &str, topic: &str, payloads: &[&str]) -> (u8, bool) {
         let text = |out: &mut Vec<u8>, text: &str| {
             out.extend((text.len() as u16).to_be_bytes());

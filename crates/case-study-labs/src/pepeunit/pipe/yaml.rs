@@ -1,4 +1,4 @@
-//! A small YAML subset: maps, lists, scalars. No anchors or tags.
+//! A small subset of YAML: maps, lists and scalars, without anchors or tags.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
