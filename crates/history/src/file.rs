@@ -14,8 +14,8 @@ pub const FILE: &str = "history.sqlite";
 const LOCK: &str = ".history.lock";
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs `work` on the index. Renames a damaged index, creates a new one, and returns the new name
-/// of the damaged file.
+/// Runs `work` on the index. If the index is damaged, renames it, creates a new one, and returns
+/// the new name of the damaged file.
 pub(crate) fn with<T>(
     runs: &Path,
     mut what: impl FnMut(&mut Index) -> Result<T, FileError>,

@@ -1,4 +1,4 @@
-//! Why work on the index failed.
+//! Reasons why work on the index failed.
 
 use rusqlite::ErrorCode;
 

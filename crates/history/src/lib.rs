@@ -1,5 +1,5 @@
-//! SQLite index of runs, stored next to their records. It also lists runs whose record was deleted.
-//! Everything else can be rebuilt from the records.
+//! An SQLite index of runs, stored next to their records. It also lists runs whose record was
+//! deleted. Everything else can be rebuilt from the records.
 //!
 //! [`keep`] adds a run, and [`known`] lists all runs. Several processes can use the index
 //! concurrently. A failure of the index never fails a run.

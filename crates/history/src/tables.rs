@@ -1,4 +1,4 @@
-//! Tables of the index, which other tools can read too: runs, tags, fingerprints, rows, times.
+//! Tables of the index: runs, tags, fingerprints, rows, times. Other tools can read them, too.
 
 use decisions::run_index::{IndexedRow, IndexedRun, QUANTILES, RowTimes};
 use record::{Model, RunState};
