@@ -1,4 +1,4 @@
-//! Renders an indexed Job in which each pod runs one part, all starting at a set time.
+//! Renders an indexed Job in which each pod runs one part. All parts start at a set time.
 
 use crate::{
     RenderOptions,

@@ -1,7 +1,7 @@
 //! Renders Kubernetes manifests: a RayJob with a conductor, or an indexed Job whose parts are
 //! merged later.
 //!
-//! Only generates text.
+//! This crate only generates text.
 
 #![forbid(unsafe_code)]
 
