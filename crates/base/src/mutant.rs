@@ -1,31 +1,33 @@
 //! Known defects (mutants), each of which breaks one rule of honest measurement. The self-test must
 //! find all of them.
 //!
-//! Without the feature `mutants`, [`is`] is a constant `false`.
+//! Without the feature `mutants`, [`is`] always returns `false`.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
-    /// Times a request only from when it gets a connection, ignoring the wait for one.
+    /// Measures a request only from when it gets a connection, ignoring the wait for the
+    /// connection.
     StampAtDequeue,
     /// Does not record requests that time out.
     DropTimeouts,
     MillisecondTimers,
-    /// Schedules the next arrival one gap after the last one started, instead of after it was due.
+    /// Schedules each arrival one gap after the start of the previous one, instead of one gap after
+    /// the time at which it was due.
     NowPlusPeriod,
     AveragedPercentiles,
     TruncatedSchedule,
     ErrorsLeftOut,
     SkippedForUnsent,
-    /// Counts each run several times, as if requests were compared instead of runs.
+    /// Counts each run several times, as if individual requests were compared instead of runs.
     RunsCountedOften,
     IndependentRequests,
     /// Never excludes the warm-up.
     WarmUpKept,
-    /// Reports a peak even without evidence that throughput has one.
+    /// Reports a peak even without evidence that the throughput has one.
     PeakWithoutEvidence,
     WaitingCountedAsServed,
-    /// Never lets lateness invalidate a measurement, so that a busy machine cannot change the
-    /// result of a test.
+    /// Never invalidates a measurement because of lateness, so that a busy machine cannot change
+    /// the result of a test.
     LatenessForgiven,
 }
 
@@ -61,7 +63,8 @@ pub fn is(mutant: Mutant) -> bool {
     CHOSEN.get() == Some(&mutant)
 }
 
-/// Whether this defect is enabled in this process. Always `false` without the feature `mutants`.
+/// Returns whether this defect is enabled in this process. Without the feature `mutants`, always
+/// returns `false`.
 #[cfg(not(feature = "mutants"))]
 #[must_use]
 #[inline]

@@ -1,6 +1,6 @@
-//! Random numbers as a function of (seed, key), independent of worker and order.
+//! Random numbers computed from a seed and a key, independent of the worker and the order of calls.
 //!
-//! SplitMix64 over a mixed key suffices for shaping a load, but not for cryptography.
+//! SplitMix64 over a mixed key is good enough to generate a load, but not for cryptography.
 
 #[derive(Debug, Clone)]
 pub struct Rng {
@@ -45,8 +45,8 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns a uniform number in 0..n, or 0 for n = 0. The bias of the multiplication is below n
-    /// / 2^64.
+    /// Returns a uniformly distributed number in 0..n, or 0 for n = 0. The bias of the
+    /// multiplication is below n / 2^64.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
@@ -56,7 +56,8 @@ impl Rng {
     }
 }
 
-/// Applies SplitMix64's finalizer, a bijection whose output bits all depend on all input bits.
+/// Applies the finalizer of SplitMix64. It is a bijection, and each output bit depends on all input
+/// bits.
 #[must_use]
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
