@@ -1,5 +1,5 @@
-//! Translates arbitrary text as an Artillery script. A resulting plan must compile, or the error
-//! must say why not.
+//! Translates arbitrary text as an Artillery script. The result must be a plan that compiles, or an
+//! error that states why it does not.
 
 pub fn check(text: &str) {
     if let Ok(plan) = frontend_artillery::translate_text("fuzz.yml", text) {

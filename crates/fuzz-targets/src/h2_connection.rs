@@ -1,5 +1,5 @@
-//! Passes arbitrary bytes to an HTTP/2 client. How the bytes are split must not change the result,
-//! and each stream ends exactly once.
+//! Passes arbitrary bytes to an HTTP/2 client. The result must not depend on how the bytes are
+//! split, and each stream must end exactly once.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use codec::h2::{
     Body, Config, Connection, Event, FieldNumbers, HeadSource, HeadTemplate, Request, ValueSource,
 };
 
-/// SETTINGS without entries, with which a server must begin.
+/// SETTINGS frame without entries, which a server must send first.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 #[derive(Debug, Default, PartialEq)]

@@ -1,4 +1,4 @@
-//! Decodes arbitrary header blocks of one connection. The decoded list must keep to its limit.
+//! Decodes arbitrary header blocks of one connection. The decoded list must not exceed its limit.
 
 use codec::h2::{
     Fields,
@@ -10,7 +10,7 @@ pub fn check(list: u16, blocks: &[u8]) {
         list: usize::from(list),
     };
     let (mut decoder, mut fields) = (Decoder::default(), Fields::default());
-    // A byte before each block is its length.
+    // Each block is preceded by a byte with its length.
     let mut rest = blocks;
     while let Some((length, after)) = rest.split_first() {
         let (block, after) = after.split_at(after.len().min(usize::from(*length)));

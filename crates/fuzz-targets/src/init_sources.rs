@@ -17,7 +17,7 @@ pub fn check(text: &str) {
     sources.iter().for_each(|source| check_source(source));
 }
 
-/// Reads one source as it is.
+/// Checks one source without changes.
 pub(crate) fn check_source(source: &str) {
     let Ok(draft) = init::from_text("fuzz", source, &no_file) else {
         return;
@@ -29,8 +29,8 @@ pub(crate) fn check_source(source: &str) {
         .collect();
     let plan = draft.text("fuzz.yml");
     if let Err(errors) = formats::native::translate_text("fuzz.yml", &plan) {
-        // Ignore problems of files that the exported variables or the source name, because they do
-        // not exist here.
+        // Ignore problems about files named by the exported variables or the source, because the
+        // files do not exist here.
         let is_asked = |problem: &plan::Problem| {
             exported.iter().any(|name| {
                 problem.message == format!("the environment variable {name} is not set")
@@ -38,7 +38,7 @@ pub(crate) fn check_source(source: &str) {
                 .iter()
                 .any(|file| problem.message.starts_with(file))
         };
-        // The columns of a missing table are unset, too.
+        // The columns of a missing table are unknown, too.
         let is_file = |problem: &plan::Problem| problem.message.ends_with("no such file");
         if errors.problems.iter().any(is_file) {
             return;

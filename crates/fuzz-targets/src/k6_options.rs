@@ -1,5 +1,5 @@
-//! Reads arbitrary bytes as an archive of k6, and as its options, durations and thresholds. The
-//! starts of a scenario's iterations must be in order.
+//! Reads arbitrary bytes as a k6 archive, and as its options, durations and thresholds. The
+//! iterations of a scenario must start in order.
 
 use k6::{
     archive::Archive,
@@ -9,7 +9,7 @@ use k6::{
     threshold::expression::Expression,
 };
 
-/// Starts and steps that are looked at.
+/// Maximum number of starts and steps that are checked.
 const MOST: usize = 1000;
 
 pub fn check(bytes: &[u8]) {

@@ -1,4 +1,4 @@
-//! Checks that the fuzz targets run. Tests run them on all known inputs.
+//! Checks that are used as fuzz targets. Tests run them on all known inputs.
 
 #![forbid(unsafe_code)]
 

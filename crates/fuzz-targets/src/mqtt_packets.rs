@@ -1,5 +1,5 @@
-//! Passes arbitrary bytes to the MQTT packet reader and a session. How the bytes are split must not
-//! change the result.
+//! Passes arbitrary bytes to the MQTT packet reader and a session. The result must not depend on
+//! how the bytes are split.
 
 use mqtt::{Event, NextPacket, Packet, Qos, Session, Version, alias::Aliases, packet};
 

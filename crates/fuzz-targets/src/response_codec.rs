@@ -1,5 +1,5 @@
-//! Passes arbitrary bytes to the response decoder. How the bytes are split must not change the
-//! result.
+//! Passes arbitrary bytes to the response decoder. The result must not depend on how the bytes are
+//! split.
 
 use codec::{
     Response, Want,

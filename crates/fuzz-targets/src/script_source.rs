@@ -1,5 +1,5 @@
-//! Reads arbitrary text as TypeScript and loads it as a script. What is left of TypeScript must be
-//! JavaScript with the same lines, and loading must end with functions or with one error.
+//! Reads arbitrary text as TypeScript and loads it as a script. Removing the types must yield
+//! JavaScript with the same lines, and loading must yield functions or exactly one error.
 
 use script::js::{JavaScript, Settings, strip_types};
 

@@ -1,5 +1,5 @@
-//! Reads arbitrary text as the payload of a polling request. Packets that are read are written and
-//! read back.
+//! Reads arbitrary text as the payload of a polling request. The packets are then written and must
+//! be read back unchanged.
 
 use codec::socketio::{EnginePacket, Handshake, Packet, split_payload};
 
@@ -13,7 +13,7 @@ pub fn check(text: &str) {
         match packet {
             EnginePacket::Open(json) => {
                 if let Some(handshake) = Handshake::parse(json) {
-                    // The name stands in URLs.
+                    // The name is part of URLs.
                     assert!(handshake.sid.bytes().all(|byte| byte.is_ascii_graphic()));
                 }
             }

@@ -1,5 +1,5 @@
-//! Reads arbitrary bytes as a streamed response of each format. How the bytes are split must not
-//! change the result.
+//! Reads arbitrary bytes as a streamed response of each format. The result must not depend on how
+//! the bytes are split.
 
 use codec::events::{EventReader, Format, JsonPath, Selectors};
 

@@ -1,5 +1,6 @@
-//! Reads arbitrary bytes as frames of each end, with and without compression. How the bytes are
-//! split must not change the events, and written events are read back.
+//! Reads arbitrary bytes as frames from a client and from a server, with and without compression.
+//! The events must not depend on how the bytes are split, and written events must be read back
+//! unchanged.
 
 use codec::websocket::{
     Event, FrameError, Limits, Negotiated, Reader, Role, accept_offer, write_binary, write_close,
@@ -17,7 +18,7 @@ fn reader(role: Role, negotiated: Option<Negotiated>) -> Reader {
     }
 }
 
-/// Writes the event as the other end, and reads it back.
+/// Writes the event as the peer would, and reads it back.
 fn check_written(role: Role, event: Event<'_>) -> Result<(), FrameError> {
     let mask = (role == Role::Server).then_some(MASK);
     let mut written = Vec::new();
