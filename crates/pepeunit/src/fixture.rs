@@ -1,4 +1,4 @@
-//! Prepares a test: units (created, read from a file, or generated), address of the broker, and a
+//! Prepares a test: units (created, read from a file, or generated), the broker's address, and a
 //! probe message.
 
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) struct TestFixture {
 }
 
 const LOOK_NS: u64 = 100_000_000;
-/// Interval for sending the message again, because a new pipe may drop messages.
+/// Interval between repetitions of the message. A new pipe may drop messages, so it is sent again.
 const AGAIN_NS: u64 = 2_000_000_000;
 const PATIENCE_S: u64 = 30;
 
@@ -161,8 +161,8 @@ fn is_visible(rest: &RestClient, pipe: &Pipe, node: &str) -> Result<bool, String
     Ok(rest.count(node, pipe.policy.name())? > 0)
 }
 
-/// Returns the address of the broker's API: at the broker's host, or Pepeunit's own address if both
-/// have the same host.
+/// Returns the address of the broker's API: the broker's host, or Pepeunit's address if both run on
+/// the same host.
 fn interface(
     settings: &PepeunitConfig,
     http: &str,

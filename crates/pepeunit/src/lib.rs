@@ -1,5 +1,5 @@
-//! Pepeunit's MQTT load test: creates units, publishes, reads results back and compares them. Uses
-//! the clients and the report of `loadline mqtt`.
+//! Pepeunit's MQTT load test: creates units, publishes, reads results back and compares them. It
+//! uses the clients and the report of `loadline mqtt`.
 
 #![forbid(unsafe_code)]
 

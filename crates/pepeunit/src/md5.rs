@@ -1,4 +1,4 @@
-//! MD5 for names, as in Pepeunit's load test. Not used for security.
+//! MD5 for names, as in Pepeunit's load test. It is not used for security.
 
 const SHIFTS: [[u32; 4]; 4] = [
     [7, 12, 17, 22],

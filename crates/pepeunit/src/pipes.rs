@@ -1,4 +1,4 @@
-//! The four pipe configurations, as YAML and as a model of what each stores.
+//! The four pipe configurations, as YAML and as a model of the messages that each stores.
 
 use clap::ValueEnum;
 use plan::mqtt::PayloadKind;
@@ -160,8 +160,7 @@ impl Pipe {
         (!is_listed && !is_low && !is_high).then(|| format!("{turned:.decimals$}"))
     }
 
-    /// Returns a message that passes the pipe, does not change any sum, and is not part of the
-    /// test.
+    /// Returns a message that passes the pipe and changes no sum. It is not part of the test.
     pub fn probe(&self) -> &'static str {
         match self.policy {
             Policy::Aggregation => "0",

@@ -1,5 +1,5 @@
-//! Client of Pepeunit's REST API: creates units and reads results. An unexpected status ends the
-//! test.
+//! A client for Pepeunit's REST API that creates units and reads results. An unexpected status ends
+//! the test.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -63,7 +63,7 @@ impl RestClient {
         };
         let (login, password) = (format!("test_{}", rest.mark), format!("{}/", rest.mark));
         let user = json!({ "login": login, "password": password });
-        // The request fails if the user exists, so the login decides.
+        // Creating a user fails if it already exists, so only the login decides.
         let made = rest.send("POST", "/users", Some(&user))?;
         let body = json!({ "credentials": login, "password": password });
         let answer = rest.send("POST", "/users/auth", Some(&body))?;

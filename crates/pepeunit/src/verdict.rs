@@ -1,5 +1,5 @@
-//! Verdict of a Pepeunit test, derived from counts: arrived messages, sustained load, stored
-//! messages, losses.
+//! The verdict of a Pepeunit test, derived from four counts: arrived messages, sustained load,
+//! stored messages, losses.
 
 use measure::accumulator::Tally;
 use record::units::count;
@@ -90,8 +90,8 @@ impl BackendVerdict {
         is_right && (is_complete || self.dropped.unwrap_or(0) == 0)
     }
 
-    /// Returns the number of messages that certainly arrived at the backend, if each message is
-    /// stored as a row.
+    /// Returns the number of messages that are certain to have arrived at the backend, if each
+    /// message is stored as a row.
     fn arrived(&self) -> Option<u64> {
         let stored = self.stored.as_ref()?;
         let is_by_row = stored.policy == Policy::TimeWindow && stored.unreadable.is_none();

@@ -1,4 +1,5 @@
-//! Compares stored rows with the messages sent, by groups of equal messages. Performs no I/O.
+//! Compares stored rows with the messages sent, by groups of equal messages. This module performs
+//! no I/O.
 
 mod policies;
 mod rows;

@@ -1,5 +1,5 @@
-//! Polls the broker's subscriptions and drops once a second. A lost subscription ends the run. A
-//! failed poll only leaves a gap.
+//! Polls the broker's subscriptions and drops once a second. A lost subscription ends the run,
+//! while a failed poll only leaves a gap.
 
 use record::server::{Descriptor, MetricReading};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Stored rows by policy: what each keeps of the messages sent.
+//! Stored rows by policy. Each policy keeps a different part of the messages sent.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ pub(super) fn span_ms(row: &Value, from: &str, to: &str) -> Option<i64> {
     Some(moment_ms(&row[to])? - moment_ms(&row[from])?)
 }
 
-/// Parses `2026-01-02T03:04:05.678Z` to milliseconds since 1970.
+/// Parses a time such as `2026-01-02T03:04:05.678Z` to milliseconds since 1970.
 pub(super) fn moment_ms(value: &Value) -> Option<i64> {
     let text = value
         .as_str()?
