@@ -1,4 +1,4 @@
-//! Responses for Python, and their settlement: the final name and outcome in the record.
+//! Responses for Python. Settling a response determines the final name and outcome in the record.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 const BY_RULE: Failure = Failure::Check("script");
 const UNREPORTED: Failure = Failure::Check("unreported");
 
-/// A response, or the reason why there is none. It counts as unreported if it is never settled.
+/// A response, or the reason why there is none. A response that is never settled counts as
+/// unreported.
 #[pyclass(name = "Answer", module = "loadline._native")]
 pub struct PyResponse {
     bridge: Arc<Bridge>,
@@ -75,7 +76,7 @@ impl PyResponse {
         self.fault.map(Fault::text)
     }
 
-    /// Whether a byte of the request was written.
+    /// Returns whether at least one byte of the request was written.
     #[getter]
     fn was_sent(&self) -> bool {
         self.was_sent
@@ -87,7 +88,7 @@ impl PyResponse {
         self.service_ns
     }
 
-    /// Returns the target of a redirect.
+    /// Returns the URL to which a redirect points.
     #[getter]
     fn location(&self) -> Option<&str> {
         self.answer.location.as_deref()
@@ -112,19 +113,19 @@ impl PyResponse {
         self.answer.body.len()
     }
 
-    /// Returns why the body could not be decoded. None if it could.
+    /// Returns why the body could not be decoded, or None if it could.
     #[getter]
     fn unreadable(&self) -> Option<&str> {
         self.answer.unreadable.as_deref()
     }
 
-    /// Whether the response has been settled, or will be settled together with another one.
+    /// Returns whether the response has been settled, or will be settled together with another one.
     #[getter]
     fn is_settled(&self) -> bool {
         self.account.is_none()
     }
 
-    /// Records when the waiting greenlet resumes.
+    /// Records the time at which the waiting greenlet resumes.
     fn resumed(&mut self) {
         self.resumed_ns = now_ns();
     }
@@ -135,7 +136,7 @@ impl PyResponse {
         self.settled(RequestOutcome::Ok, renamed, String::new());
     }
 
-    /// Settles the response as failed, because of its status or a rule of the test.
+    /// Settles the response as failed because of its status or a rule of the test.
     #[pyo3(signature = (by_status, detail, renamed=None))]
     fn settle_failed(
         &mut self,
@@ -151,7 +152,7 @@ impl PyResponse {
         self.settled(RequestOutcome::Failed(failure), renamed, detail);
     }
 
-    /// Settles the response as cancelled, because its user was stopped.
+    /// Settles the response as cancelled because its user was stopped.
     fn cancelled(&mut self) {
         if let Some(account) = self.account.take() {
             self.bridge.settle(Settlement::cancelled(account));

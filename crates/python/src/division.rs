@@ -1,4 +1,4 @@
-//! The master's view of a test with several processes.
+//! The master's view of a test that is divided among several processes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -54,7 +54,7 @@ impl Division {
             .map_err(PyRuntimeError::new_err)
     }
 
-    /// Whether a process has ended its part. None if the process has not started.
+    /// Returns whether a process has ended its part, or None if it has not started.
     fn has_ended(&self, number: u64) -> PyResult<Option<bool>> {
         self.with(|conducting| conducting.has_ended(number))
     }
@@ -64,7 +64,7 @@ impl Division {
         self.with(|conducting| conducting.folder(number).display().to_string())
     }
 
-    /// Records that the requests of this client are not in the record.
+    /// Records that the requests of this client are missing from the record.
     fn is_unmeasured(&self, source: &str) -> PyResult<()> {
         self.with(|conducting| conducting.is_unmeasured(source))
     }
@@ -79,7 +79,7 @@ impl Division {
         py.detach(|| self.with(Conducting::look))
     }
 
-    /// Ends the test. Returns messages, whether it failed, and the path of its record.
+    /// Ends the test. Returns its messages, whether it failed, and the path of its record.
     fn end(&self, py: Python<'_>) -> Option<RunResult> {
         let conducting = self.held().take()?;
         let reported = py.detach(|| conducting.end());

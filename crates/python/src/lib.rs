@@ -1,5 +1,6 @@
-//! Python bindings: running tests, requests, records. Calls are short, hold no lock while greenlets
-//! switch, and never call back into Python. Engine threads do not use Python.
+//! Python bindings for running tests, sending requests and reading records. Calls are short, hold
+//! no lock while greenlets switch, and never call back into Python. The engine's threads do not use
+//! Python.
 
 mod answer;
 mod division;
@@ -22,7 +23,7 @@ mod _native {
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult, pyfunction};
 
-    /// Returns CLOCK_MONOTONIC in nanoseconds, the clock of request times.
+    /// Returns the time of CLOCK_MONOTONIC in nanoseconds. Request times use the same clock.
     #[pyfunction]
     fn now_ns() -> u64 {
         bridge::now_ns()

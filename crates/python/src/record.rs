@@ -21,8 +21,8 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
 
 #[pymethods]
 impl PyRecord {
-    /// Opens a record, given by a folder, or by a name or the start of a name within a folder of
-    /// runs.
+    /// Opens a record. It is given by its folder, or by its name or a prefix of the name within a
+    /// folder of runs.
     #[new]
     fn new(py: Python<'_>, runs: PathBuf, wanted: &str) -> PyResult<PyRecord> {
         let found = py.detach(|| Run::find(&runs, wanted));
@@ -59,7 +59,7 @@ impl PyRecord {
         py.detach(|| report::console::summary_text(&audit::page(&self.run).summary))
     }
 
-    /// Evaluates a criterion as if it were one of the run's own.
+    /// Evaluates a criterion as if it belonged to the run.
     fn check(&self, py: Python<'_>, text: &str) -> PyResult<String> {
         plan::criteria::parse_criterion(text).map_err(|error| {
             let column = text[..error.offset.min(text.len())].chars().count() + 1;
@@ -72,7 +72,7 @@ impl PyRecord {
         })
     }
 
-    /// Returns a percentile (0 to 100) of a type of time under a label, in nanoseconds. None if
+    /// Returns a percentile (0 to 100) of a type of time under a label in nanoseconds, or None if
     /// there are no samples.
     fn percentile(
         &self,

@@ -1,4 +1,4 @@
-//! A running test, as a Python class.
+//! A running test as a Python class.
 
 use std::{os::fd::AsRawFd, sync::Arc};
 
@@ -168,7 +168,7 @@ impl PyRun {
             .collect()
     }
 
-    /// Whether a schedule starts tasks.
+    /// Returns whether a schedule starts the tasks.
     #[getter]
     fn has_arrivals(&self) -> bool {
         self.has_arrivals
@@ -180,7 +180,7 @@ impl PyRun {
         due.map(|due| (due.number, due.intended_ns)).collect()
     }
 
-    /// Reports that an arrival started this task.
+    /// Reports that an arrival has started this task.
     fn started(&self, number: u64, intended_ns: u64, task: String) {
         let due = Due {
             number,
@@ -189,8 +189,8 @@ impl PyRun {
         self.bridge.started(due, task);
     }
 
-    /// Reports that the task of an arrival has ended: True without error, False with an error, None
-    /// if it was interrupted.
+    /// Reports that the task of an arrival has ended. `well` is True without an error, False with
+    /// an error, and None if the task was interrupted.
     #[pyo3(signature = (number, well))]
     fn over(&self, number: u64, well: Option<bool>) {
         let ended = match well {
@@ -205,7 +205,7 @@ impl PyRun {
         self.bridge.end_arrivals();
     }
 
-    /// Gives up a request.
+    /// Cancels a request.
     fn cancel(&self, token: u64, session: u64) {
         self.bridge.cancel(token, session);
     }
@@ -215,7 +215,7 @@ impl PyRun {
         self.bridge.close(session);
     }
 
-    /// Records a request that other code made.
+    /// Records a request made by other code.
     #[pyo3(signature = (method, name, response_time, length, failed=None))]
     fn foreign(
         &self,
@@ -243,14 +243,14 @@ impl PyRun {
         self.bridge.has_users(users);
     }
 
-    /// Whether the run is ending because of the stop button or a rule.
+    /// Returns whether the run is ending because of the stop button or a rule.
     #[getter]
     fn is_ending(&self) -> bool {
         self.bridge.is_ending()
     }
 
-    /// Ends the test. Returns messages, whether the test failed, and the path of its record. A
-    /// second call waits for the end and returns the same result.
+    /// Ends the test. Returns its messages, whether it failed, and the path of its record. A second
+    /// call waits for the end and returns the same result.
     fn end(&self, py: Python<'_>) -> RunResult {
         // Release the GIL, because the holder of the lock may need it.
         py.detach(|| {
