@@ -1,5 +1,6 @@
 //! Imports results of other tools ([`import`]), checks them ([`check`]), converts them
-//! ([`as_run`]), and adds external metrics ([`external_metrics`]). Does not access files.
+//! ([`as_run`]), and adds external metrics ([`external_metrics`]). This crate does not access
+//! files.
 
 #![forbid(unsafe_code)]
 

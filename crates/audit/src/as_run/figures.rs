@@ -1,4 +1,4 @@
-//! Converts a printed row to a Loadline row. Missing figures stay unknown.
+//! Converts a printed row to a Loadline row. Missing figures remain unknown.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
         "all requests",
         elapsed_ns,
     );
-    // Artillery measures responses rather than requests.
+    // Artillery's count refers to responses rather than requests.
     if report.tool == Tool::Artillery && report.all.requests.is_none() {
         (all.count, all.errors, all.error_share) = (0, 0, None);
         all.per_second = report.all.rate.as_ref().map_or(0.0, |rate| rate.value);
@@ -138,12 +138,13 @@ pub fn whole_number(figure: &Option<Printed>) -> Option<u64> {
     figure.as_ref().map(|figure| figure.value as u64)
 }
 
-/// Adds counts with saturation, because files may contain any number.
+/// Adds up counts with saturation, because files may contain any number.
 pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// Returns the number of unanswered requests: the tool's own count, or requests minus responses.
+/// Returns the number of unanswered requests, either as counted by the tool or as the difference
+/// between requests and responses.
 fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
     let errors = printed.errors.iter();
     let counted = total(

@@ -1,5 +1,5 @@
-//! Converts results of other tools to a Loadline summary and series. Missing figures stay unknown,
-//! and contradictions are noted.
+//! Converts results of other tools to a Loadline summary and series. Missing figures remain
+//! unknown, and contradictions are noted.
 
 mod figures;
 mod timeline;
@@ -311,7 +311,7 @@ fn error_row(reason: String, class: &str, count: u64, requests: u64) -> ErrorRow
 
 fn model(report: &PrintedReport) -> Model {
     match report.tool {
-        // The files do not name the load model. By default, these tools use a closed one.
+        // The files do not state the load model. By default, these tools use a closed one.
         Tool::Wrk
         | Tool::Locust
         | Tool::K6

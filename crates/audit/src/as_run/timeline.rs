@@ -1,5 +1,5 @@
-//! Converts the periods of imported runs to points. Cumulative counts become differences. Periods
-//! without times yield no points.
+//! Converts the periods of imported runs to points. Cumulative counts are converted to differences.
+//! Periods without times yield no points.
 
 use std::ops::Range;
 
@@ -47,7 +47,8 @@ fn moment_s(period: &PrintedReport) -> Option<f64> {
     period.began_s.or_else(|| period.title.parse().ok())
 }
 
-/// Whether percentiles in the history cover only the last seconds, as with `--csv-full-history`.
+/// Returns whether percentiles in the history cover only the last seconds, as with
+/// `--csv-full-history`.
 pub fn has_windows(report: &PrintedReport) -> bool {
     report.periods.iter().any(|period| !period.rows.is_empty())
 }
@@ -135,7 +136,8 @@ fn push(
         .push(since(|p| whole_number(&p.sessions.created).unwrap_or(0)));
     points.skipped.push(0);
     points.issued.push(requests);
-    // Artillery's failures are responses, whereas other tools include unanswered requests.
+    // Artillery's failures are responses, whereas the failures of other tools include unanswered
+    // requests.
     let failures = match period.tool {
         Tool::Artillery => failures,
         _ => failures.saturating_sub(none),
@@ -184,7 +186,8 @@ fn push(
 fn times(points: &mut Columns, period: &PrintedReport, run_on: bool, windows: bool) {
     let mut all = period.all.clone();
     if run_on {
-        // Percentiles of the period itself, if the tool prints them. All others are cumulative.
+        // Use percentiles only if the tool prints them for each period, because otherwise they are
+        // cumulative.
         all.latency = all.others.pop().filter(|_| windows);
     }
     let known = stats(&all);

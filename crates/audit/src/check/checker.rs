@@ -20,7 +20,7 @@ pub enum Off {
 #[must_use]
 pub fn off(a: Range, b: Range) -> Off {
     let gap = a.gap(b);
-    // A tolerance relative to the smaller value finds every change above it.
+    // Relative to the smaller value, a tolerance finds every change above it.
     let size = a.high.min(b.high).max(0.0);
     if gap <= EPSILON * a.high.max(b.high) || gap.is_nan() {
         Off::Not
@@ -85,7 +85,7 @@ impl Checker {
         self.order_of(relation, small, small.range, large, large.range);
     }
 
-    /// Checks the order of figures, using ranges wider than rounding.
+    /// Checks the order of figures. The ranges are wider than rounding.
     pub fn order_of(
         &mut self,
         relation: &'static str,
@@ -179,7 +179,8 @@ fn parts_in_words(parts: &[&PrintedFigure]) -> String {
     }
 }
 
-/// Formats a difference: `-50 %`, or `+1` if a percentage would hide it.
+/// Formats a difference as a percentage such as `-50 %`, or as a number such as `+1` if a
+/// percentage would round to 0.
 #[must_use]
 pub fn by(value: f64, should: f64) -> String {
     let difference = value - should;

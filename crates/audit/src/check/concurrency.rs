@@ -138,7 +138,7 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
     }
 }
 
-/// Checks the sampled level, allowing for the uncertainty of sampling.
+/// Checks the sampled level, allowing for sampling uncertainty.
 fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) {
     let (Some(rate), Some(span)) = (&report.all.rate, &report.span) else {
         return;
@@ -153,8 +153,8 @@ fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) 
     let samples = span.seconds.value / in_flight.every_s.max(2.0 * in_request);
     let variance = level.max(in_flight.mean.value) * in_flight.max.max(1.0);
     let error = ERRORS * (variance / samples.max(1.0)).sqrt();
-    // A worker that waited for a CPU takes its sample when it wakes, together with the requests that
-    // it then sends, so such a sample may show any level.
+    // A worker that was waiting for a CPU takes its sample when it wakes, together with the
+    // requests that it then sends. The sample may therefore show any level.
     let held_up = in_flight.waiting * in_flight.max;
     let should = Range::exactly(level).widened(MARGIN, error + held_up);
     if should.gap(in_flight.mean.range) > 0.0 {

@@ -11,7 +11,7 @@ const LISTED: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// An impossible figure, or one off by more than rounding and 2 %.
+    /// A figure that is impossible, or off by more than rounding and 2 %.
     Contradiction,
     Remark,
 }

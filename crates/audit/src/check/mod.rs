@@ -1,5 +1,5 @@
-//! Checks by relations between printed figures whether all of them can be true. Rounding never
-//! counts as a contradiction.
+//! Checks the relations between printed figures to find out whether all of them can be true.
+//! Rounding never counts as a contradiction.
 
 mod answers;
 mod checker;
@@ -77,7 +77,7 @@ pub fn audit(import: &Import) -> Audit {
     }
 }
 
-/// Checks a summary that Loadline wrote. Findings refer to positions in `summary.json`.
+/// Checks a summary written by Loadline. Findings refer to positions in `summary.json`.
 #[must_use]
 pub fn of_summary(summary: &Summary) -> Vec<Finding> {
     let text = serde_json::to_string_pretty(summary).unwrap_or_default();

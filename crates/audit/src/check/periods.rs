@@ -61,7 +61,7 @@ fn adding_up(checker: &mut Checker, report: &PrintedReport) {
     }
 }
 
-/// Checks cumulative figures: counts and maxima never fall, and minima never rise.
+/// Checks cumulative figures: counts and maxima never decrease, and minima never increase.
 fn running(checker: &mut Checker, periods: &[PrintedReport]) {
     let mut before: BTreeMap<&str, &PrintedRow> = BTreeMap::new();
     let mut moment: Option<&PrintedFigure> = None;

@@ -75,7 +75,7 @@ fn rate_of(
     );
     let mut kind = Severity::Contradiction;
     if let Some((mean, rates)) = mean.filter(|(mean, _)| is_mean(rate, *mean)) {
-        // The first and last periods are short but count in full.
+        // The first and last periods are shorter but are counted as whole periods.
         let ends = 2.0 / rates.len() as f64;
         if (rate.value - should).abs() <= ends * should {
             kind = Severity::Remark;

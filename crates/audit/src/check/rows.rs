@@ -142,7 +142,7 @@ fn percentile(
 ) {
     let of_part = |part: &LatencyStats| {
         let same = |p: &&(f64, PrintedFigure)| (p.0 - share).abs() < 1e-9;
-        // The median precedes a percentile of the same share and is less precise.
+        // The median comes before a percentile of the same share and is less precise.
         part.percentiles
             .iter()
             .rfind(same)
@@ -203,7 +203,7 @@ fn is_below_parts(whole: &LatencyStats, share: f64, parts: &[LatencyStats]) -> b
     reached > rank(counts.iter().sum())
 }
 
-/// Checks tables that may be incomplete: the count of each status is at most the total.
+/// Checks tables that may be incomplete. The count of each status must not exceed the total.
 fn endpoints(checker: &mut Checker, report: &PrintedReport) {
     for code in &report.all.codes {
         let status = code.name.rsplit('.').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Checks whether mean, deviation and percentiles can belong to the same sample.
+//! Checks whether the mean, deviation and percentiles can belong to the same sample.
 
 use crate::import::{PrintedFigure, Range, model::LatencyStats};
 

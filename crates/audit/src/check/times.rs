@@ -1,5 +1,5 @@
 //! Checks the order of statistics: percentiles ascend, min ≤ mean ≤ max, and no time exceeds the
-//! run.
+//! duration of the run.
 
 use crate::import::{
     PrintedFigure, PrintedReport,
@@ -104,7 +104,7 @@ fn ends(checker: &mut Checker, latency: &LatencyStats) {
     }
 }
 
-/// Checks that a percentile printed with two digits does not have more.
+/// Checks that a percentile printed with two digits does not have more digits.
 fn digits(checker: &mut Checker, latency: &LatencyStats) {
     let is_exact = |figure: &PrintedFigure| figure.range.low == figure.range.high;
     if !latency.blur.two_digits {

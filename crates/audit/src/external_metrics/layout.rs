@@ -1,4 +1,4 @@
-//! Classifies the columns of an external metrics file: metrics, and text that names a group.
+//! Classifies the columns of an external metrics file as metrics or as text that names a group.
 
 use super::{
     quantity::quantity,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::import::csv::CsvRecord;
 
-/// Headings of text columns that name the metric instead of an instance.
+/// Headings of text columns that contain the name of the metric instead of an instance.
 const NAMES: [&str; 3] = ["series", "metric", "name"];
 const VALUE: &str = "value";
 
@@ -14,7 +14,7 @@ pub(super) struct Layout {
     pub metrics: Vec<Metric>,
     /// Indexes of the text columns.
     texts: Vec<usize>,
-    /// Whether the text columns name the metric.
+    /// Whether the text columns contain the name of the metric.
     is_named_by_texts: bool,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Metric {
 }
 
 impl Layout {
-    /// Reads the names, preferably from the header with labels.
+    /// Determines the names, preferably from a header with labels.
     pub fn new(heads: &[CsvRecord], data: &[CsvRecord], time: usize) -> Result<Layout, String> {
         let labels = heads
             .iter()
@@ -74,7 +74,7 @@ impl Layout {
         })
     }
 
-    /// Returns the index of the column of samples to which a row belongs. Adds a new one if needed.
+    /// Returns the index of the samples to which a row belongs. Adds a new entry if needed.
     pub fn place(
         &self,
         columns: &mut Vec<MetricColumn>,
@@ -112,7 +112,7 @@ fn is_text(data: &[CsvRecord], column: usize) -> bool {
             .all(|text| !text.starts_with(|c: char| c.is_ascii_digit()) && quantity(text).is_none())
 }
 
-/// Splits `cpu{instance="a", job="x"}` into `cpu` and `instance=a,job=x`.
+/// Splits a name such as `cpu{instance="a", job="x"}` into `cpu` and `instance=a,job=x`.
 fn split(name: &str) -> (String, Option<String>) {
     let labels = name.strip_suffix('}').and_then(|name| name.split_once('{'));
     match labels.filter(|(_, labels)| labels.contains('=')) {

@@ -18,12 +18,12 @@ use record::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
-    /// An offset from the user, in nanoseconds. Negative if the other clock is behind.
+    /// An offset given by the user, in nanoseconds. Negative if the other clock is behind.
     Given(i64),
     Found,
 }
 
-/// Metrics of a file, which are added to one run or to several runs of a campaign.
+/// Metrics from a file, which are added to one run or to several runs of a campaign.
 #[derive(Debug)]
 pub struct ExternalMetrics {
     source: String,
@@ -35,11 +35,11 @@ pub struct ExternalMetrics {
     added: usize,
 }
 
-/// Maximum time between the starts of runs. Without this limit, a wrong clock would exhaust the
-/// memory.
+/// Maximum time between the starts of runs. Without this limit, an incorrect clock would exhaust
+/// the memory.
 const LONGEST_S: usize = 31 * 86_400;
 
-/// The load of runs over time, for finding a clock offset.
+/// The load of runs over time, used to determine a clock offset.
 #[derive(Debug, Default)]
 pub struct OfferedLoad {
     start_wall_ns: i128,
@@ -47,7 +47,7 @@ pub struct OfferedLoad {
 }
 
 impl OfferedLoad {
-    /// Adds a run that began no earlier than the first one, and at most a month later.
+    /// Adds a run that began after the first one, at most a month later.
     pub fn add(&mut self, run: &Run) {
         let start = i128::from(run.manifest.start.wall_ns);
         if self.per_second.is_empty() {
@@ -83,7 +83,7 @@ impl ExternalMetrics {
         &self.source
     }
 
-    /// Fails if the run has metrics of the same name already.
+    /// Fails if the run already has metrics with this name.
     pub fn check_name(&self, run: &Run) -> Result<(), String> {
         let mut series = run.server.series.iter();
         if series.any(|series| series.source == self.source) {
@@ -124,7 +124,7 @@ impl ExternalMetrics {
         }
     }
 
-    /// Returns the note for the report. Fails if no time of the file is within a run.
+    /// Returns the note for the report. Fails if no time in the file is within a run.
     pub fn note(&self, first_utc: &str) -> Result<String, String> {
         let file = &self.file;
         if self.added == 0 {
@@ -141,7 +141,7 @@ impl ExternalMetrics {
     }
 }
 
-/// Returns the message for a name that two sources of metrics have.
+/// Returns the message for a name that is used by two sources of metrics.
 #[must_use]
 pub fn is_taken(name: &str) -> String {
     format!("the name `{name}` is already in use: choose another name")
@@ -162,7 +162,7 @@ fn load(run: &Run) -> Vec<f64> {
     by_second(rows.map(|row| (row.span, row.all.issued)))
 }
 
-/// Adds up counts by second, dividing a count that spans several seconds.
+/// Adds up counts per second. A count that spans several seconds is divided among them.
 fn by_second(counted: impl Iterator<Item = (TimeSpan, u64)>) -> Vec<f64> {
     let mut load = Vec::new();
     for (TimeSpan { from_ns, to_ns }, count) in counted {

@@ -1,5 +1,5 @@
-//! Finds the offset of a clock from the correlation with the load. Returns `None` if several
-//! offsets fit.
+//! Determines a clock offset from the correlation with the load. Returns `None` if several offsets
+//! fit.
 
 use super::table::{ExternalSample, MetricTable};
 

@@ -1,4 +1,4 @@
-//! Parses numbers as monitoring consoles print them, with units and thousands separators.
+//! Parses numbers as printed by monitoring consoles, with units and thousands separators.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Quantity {
@@ -7,7 +7,7 @@ pub(super) struct Quantity {
     pub unit: &'static str,
 }
 
-/// Suffixes with the unit that they become, and the factor.
+/// Suffixes, each with the resulting unit and factor.
 const UNITS: [(&str, &str, f64); 20] = [
     ("%", "%", 1.0),
     ("s", "s", 1.0),
@@ -51,7 +51,7 @@ pub(super) fn quantity(text: &str) -> Option<Quantity> {
     })
 }
 
-/// Removes separators of thousands. Returns `None` if a comma is anything else.
+/// Removes thousands separators. Returns `None` if a comma is anything else.
 fn ungrouped(number: &str) -> Option<String> {
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let mut groups = whole.split(',');

@@ -1,5 +1,5 @@
-//! Parses CSV with a column of times and columns of metrics, as consoles of CloudWatch, Grafana and
-//! Datadog export it. Rows before the first time are headers.
+//! Parses CSV with a time column and metric columns, as exported by the consoles of CloudWatch,
+//! Grafana and Datadog. Rows before the first time are headers.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -21,7 +21,7 @@ pub(super) struct MetricTable {
 #[derive(Debug)]
 pub(super) struct MetricColumn {
     pub name: String,
-    /// The group or series that a text column names.
+    /// Group or series named in a text column.
     pub instance: Option<String>,
     /// `%`, `s`, `B`, or empty if the cells have no unit.
     pub unit: String,
@@ -98,7 +98,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
     Ok(MetricTable { columns })
 }
 
-/// Returns the text without the line `sep=;` that spreadsheets read, and the delimiter.
+/// Returns the delimiter, and the text without the line `sep=;` that is meant for spreadsheets.
 fn delimited(text: &str) -> (Cow<'_, str>, char) {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     if let Some(delimiter) = first
@@ -106,7 +106,7 @@ fn delimited(text: &str) -> (Cow<'_, str>, char) {
         .strip_prefix("sep=")
         .and_then(|rest| rest.chars().next())
     {
-        // An empty line keeps the line numbers of errors.
+        // An empty line preserves the line numbers in errors.
         return (Cow::Owned(format!("\n{rest}")), delimiter);
     }
     let is_semicolons = first.contains(';') && !first.contains(',');
@@ -133,10 +133,10 @@ pub(super) fn is_nothing(text: &str) -> bool {
             .any(|no| text.eq_ignore_ascii_case(no))
 }
 
-/// Parses a time: ISO 8601 (UTC without a zone), or seconds or milliseconds since 1970.
+/// Parses a time: ISO 8601 (in UTC if it has no zone), or seconds or milliseconds since 1970.
 fn moment(text: &str) -> Option<i128> {
     if let Ok(number) = text.parse::<f64>() {
-        // The limit separates seconds until the year 5138 from milliseconds since 1973.
+        // The limit distinguishes seconds before the year 5138 from milliseconds after 1973.
         return match number {
             1e8..1e11 => Some((number * 1e3).round() as i128 * 1_000_000),
             1e11..1e14 => Some(number.round() as i128 * 1_000_000),
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn exports_of_consoles_are_read() {
-        // Grafana: one row for each value, with a column of names, for spreadsheets.
+        // Grafana: one row for each value, with a name column, for spreadsheets.
         let long = "sep=;\n\"Series\";\"Time\";\"Value\"\n\"free\";\"2023-11-14T22:13:20+00:00\";20\n\"busy\";\"2023-11-14T22:13:20+00:00\";1,234.5\n";
         let long = read(long).unwrap();
         let names: Vec<&str> = long
@@ -228,7 +228,7 @@ mod tests {
         let wide = &read(wide).unwrap().columns[0];
         assert_eq!((wide.name.as_str(), wide.unit.as_str()), ("cpu", "%"));
         assert_eq!(wide.instance.as_deref(), Some("instance=a,job=x"));
-        // Datadog: a column of groups.
+        // Datadog: with a column of groups.
         let grouped =
             "timestamp,group,puma.backlog\n1700000000000,host:a,1\n1700000000000,host:b,3\n";
         let grouped = read(grouped).unwrap();

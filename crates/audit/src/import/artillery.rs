@@ -1,4 +1,4 @@
-//! Meaning and accuracy of Artillery's metrics in console output and JSON.
+//! Meaning and precision of Artillery's metrics in console output and JSON.
 
 use super::{
     figure::PrintedFigure,
@@ -7,13 +7,13 @@ use super::{
     },
 };
 
-/// Explains why Artillery's rate differs from requests divided by time.
+/// Explains why Artillery's rate is not requests divided by time.
 const RATE_IS: &str =
     "Artillery's rate is the mean of the rates of its periods, not requests divided by time";
 
 const IDLE_S: f64 = 5.0;
 
-/// Accuracy of Artillery's figures: its sketch has an error of 1 %, and values have one decimal.
+/// Precision of Artillery's figures: its sketch has an error of 1 %, and values have one decimal.
 const BLUR: Blur = Blur {
     share: 0.01,
     amount_s: 0.000_1,
@@ -97,7 +97,7 @@ pub fn histogram(report: &mut PrintedReport, mut latency: LatencyStats) {
     }
 }
 
-/// Fills in counts that the console output omits from histograms.
+/// Fills in the histogram counts that the console output omits.
 pub fn counts_of_histograms(report: &mut PrintedReport) {
     if let (Some(latency), Some(n)) = (&mut report.all.latency, &report.all.responses) {
         latency.count.get_or_insert_with(|| n.clone());
@@ -119,7 +119,7 @@ fn row<'a>(
     name: &str,
     figure: &PrintedFigure,
 ) -> &'a mut PrintedRow {
-    // Artillery prints endpoints only with its plugin `metrics-by-endpoint`.
+    // Artillery prints endpoints only if the plugin `metrics-by-endpoint` is used.
     report.cover = Cover::Some;
     let known = report.rows.iter().position(|row| row.name == name);
     let index = known.unwrap_or_else(|| {

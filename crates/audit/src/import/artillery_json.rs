@@ -1,4 +1,4 @@
-//! Reads the file that Artillery writes with `-o`.
+//! Reads the file written by Artillery's option `-o`.
 
 use super::{
     artillery,

@@ -140,7 +140,7 @@ impl ReportReader {
         }) else {
             return;
         };
-        // A repeated metric starts another block.
+        // A repeated metric starts a new block.
         if self.current.is_none() || !self.seen.insert(name.to_owned()) {
             let first = Position {
                 line: line.number,
@@ -198,7 +198,7 @@ fn time(name: String, value: Word<'_>) -> Option<PrintedFigure> {
     })
 }
 
-/// Parses a duration such as `Total time: 5 minutes, 15 seconds`, which Artillery truncates.
+/// Parses a duration such as `Total time: 5 minutes, 15 seconds`, which Artillery rounds down.
 fn total_time(line: &NumberedLine, at: usize) -> Option<ReportedSpan> {
     let text = &line.text.trim()[at..];
     let mut seconds = None;

@@ -1,5 +1,5 @@
-//! Reads CSV and keeps the position of each cell. Supports quotes, doubled quotes and line breaks
-//! in cells.
+//! Reads CSV and keeps the position of each cell. Quotes, doubled quotes and line breaks in cells
+//! are supported.
 
 use super::{figure::Position, lines::Word};
 

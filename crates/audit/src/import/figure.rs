@@ -1,5 +1,5 @@
-//! A printed figure: its value, the range before rounding, and its position. Checks compare ranges,
-//! so rounding is never a contradiction.
+//! A printed figure with its value, its range before rounding, and its position. Checks compare
+//! ranges, so rounding is never a contradiction.
 
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ impl Range {
     }
 }
 
-/// Replaces the undefined results of 0 / 0 and 0 × ∞.
+/// Replaces undefined results such as 0 / 0 and 0 × ∞.
 fn finite_or(value: f64, otherwise: f64) -> f64 {
     if value.is_nan() { otherwise } else { value }
 }

@@ -142,8 +142,8 @@ fn sound(bytes: &[u8]) -> Option<Vec<u8>> {
     are_numbers(counts).then_some(plain)
 }
 
-/// Whether all counts can be read. Runs of zeros are stored negated, which fails for the minimum
-/// integer.
+/// Returns whether all counts can be read. Runs of zeros are stored as negative numbers, and the
+/// minimum integer cannot be negated.
 fn are_numbers(mut counts: &[u8]) -> bool {
     const LEAST: [u8; 9] = [0xff; 9];
     while !counts.is_empty() {

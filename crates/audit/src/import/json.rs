@@ -1,4 +1,4 @@
-//! Parses JSON, keeps positions and limits nesting.
+//! Parses JSON, keeping positions and limiting the nesting.
 
 use super::{
     figure::{Position, PrintedFigure},

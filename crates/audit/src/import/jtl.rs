@@ -105,7 +105,7 @@ pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
 #[must_use]
 pub fn read_xml(text: &str) -> Vec<PrintedReport> {
     let mut reading = JtlContent::default();
-    // Whether the nested samples of each open element count as part of that element.
+    // Whether the nested samples of each open element count as part of the element.
     let mut open: Vec<bool> = Vec::new();
     tags::each(text, |tag: &Tag<'_>| {
         if !matches!(tag.name, "httpSample" | "sample") {
@@ -189,7 +189,8 @@ impl Parents {
         else {
             return false;
         };
-        // A thread runs samples in sequence, so only the last earlier sample can contain this one.
+        // A thread runs samples one after another, so only the last earlier sample can contain this
+        // one.
         let after = times.partition_point(|(start, _)| *start <= from);
         after.checked_sub(1).is_some_and(|last| to <= times[last].1)
     }

@@ -1,5 +1,5 @@
-//! Reads summaries of k6: `handleSummary`, `--summary-export`, and the format of k6 2. k6 lists
-//! endpoints only if they have thresholds.
+//! Reads summaries of k6: `handleSummary`, `--summary-export`, and the format of k6 2. k6 lists an
+//! endpoint only if it has thresholds.
 
 use super::{
     artillery::MS,
@@ -175,7 +175,7 @@ fn span(root: &JsonNode) -> Option<ReportedSpan> {
     }?;
     Some(ReportedSpan {
         seconds: figure,
-        // Graceful stop and `teardown` add this time.
+        // The graceful stop and `teardown` add this time.
         idle_s: 0.5,
         least_s: 0.0,
         rate_is: None,

@@ -1,4 +1,4 @@
-//! Printed statistics of a time, and the accuracy of percentiles.
+//! Printed statistics of a time, and the precision of percentiles.
 
 use super::figure::PrintedFigure;
 

@@ -1,5 +1,5 @@
-//! Splits text into lines. Removes colours, hard spaces, quote marks and CI timestamps. Columns
-//! stay unchanged.
+//! Splits text into lines. Colours, hard spaces, quote marks and CI timestamps are removed, and
+//! columns stay unchanged.
 
 use super::figure::Position;
 

@@ -32,7 +32,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let is_request = |row: &&JsonNode| row.get("group").and_then(JsonNode::text) != Some("custom");
     let all_labels = || root.get("labels").into_iter().flat_map(JsonNode::items);
     let labels = || all_labels().filter(is_request);
-    // Rows are compared with each other, so all of them start with the same time.
+    // Rows are compared with each other, so all of them must use the same type of time.
     let all = root.get("all");
     let has = |kind: &&str| all.is_some_and(|all| is_measured(all, kind));
     let first = TIMES.into_iter().find(has).unwrap_or(TIMES[0]);
@@ -233,8 +233,8 @@ fn ledger(total: &PrintedFigure, parts: Vec<PrintedFigure>, is: Total) -> SumRel
     }
 }
 
-/// Returns the mean number in flight, from when a worker picks up a request until the response is
-/// complete.
+/// Returns the mean number of requests in flight. A request is in flight from when a worker picks
+/// it up until its response is complete.
 fn in_flight(root: &JsonNode) -> Option<InFlight> {
     let all = root.get("all")?;
     let mean = |node: &JsonNode, name: &str| {

@@ -1,4 +1,4 @@
-//! Meaning and accuracy of Locust's columns in CSV, terminal output and Markdown.
+//! Meaning and precision of Locust's columns in CSV, terminal output and Markdown.
 
 use super::{
     figure::PrintedFigure,

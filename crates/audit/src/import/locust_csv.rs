@@ -1,4 +1,4 @@
-//! Reads the files of Locust's `--csv` and identifies each file by its header.
+//! Reads the files of Locust's `--csv`. Each file is identified by its header.
 
 use super::{
     csv::{CsvRecord, CsvTable},

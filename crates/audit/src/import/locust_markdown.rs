@@ -1,4 +1,5 @@
-//! Reads Locust tables in Markdown. Users and duration come from the text above the table.
+//! Reads Locust tables in Markdown. The number of users and the duration are taken from the text
+//! above the table.
 
 use super::{
     figure::PrintedFigure,

@@ -1,4 +1,4 @@
-//! Reads tables that Locust prints. Rows are read from the right, because names may contain any
+//! Reads tables printed by Locust. Rows are read from the right, because names may contain any
 //! characters.
 
 use super::{

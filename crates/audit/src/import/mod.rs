@@ -1,5 +1,5 @@
-//! Reads output of other tools and selects the reader by content. Readers report positions and
-//! rounding, and accept any text without failing.
+//! Reads output of other tools. The content determines which reader is used. Readers report
+//! positions and rounding, and never panic on any text.
 
 mod artillery;
 mod artillery_json;

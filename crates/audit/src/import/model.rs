@@ -1,4 +1,4 @@
-//! Model of results that is common to all tools.
+//! The model of results that all tools share.
 
 use super::figure::{Position, PrintedFigure};
 pub use super::latency::{Blur, LatencyStats};
@@ -107,7 +107,8 @@ pub struct ReportedSpan {
     pub seconds: PrintedFigure,
     pub idle_s: f64,
     pub least_s: f64,
-    /// Sentence that explains how the tool computes its rate, if not as requests divided by time.
+    /// Sentence that explains how the tool computes its rate, unless it is requests divided by
+    /// time.
     pub rate_is: Option<&'static str>,
 }
 
@@ -190,7 +191,7 @@ pub struct Bound {
     pub what: &'static str,
     pub contradicts_above: f64,
     pub because: &'static str,
-    /// Mean time for which a connection is busy, if it differs from the latency.
+    /// Mean time during which a connection is busy, if it differs from the latency.
     pub mean: Option<PrintedFigure>,
     pub should_be_full: bool,
 }
@@ -201,7 +202,7 @@ pub struct InFlight {
     pub max: f64,
     pub times: Vec<PrintedFigure>,
     pub every_s: f64,
-    /// Largest share of time in which a worker was ready to run but waited for a CPU.
+    /// Largest share of time during which a worker was ready to run but was waiting for a CPU.
     pub waiting: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Parses timestamps of other tools. Ignores unknown formats.
+//! Parses timestamps of other tools. Unknown formats are ignored.
 
 use jiff::Timestamp;
 

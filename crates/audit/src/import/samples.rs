@@ -1,4 +1,4 @@
-//! Statistics of files that contain every request. A percentile needs ten samples beyond it.
+//! Statistics of files that contain every request. A percentile requires ten samples beyond it.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ fn over_time(report: &mut PrintedReport, all: &[&RequestSample], tool: Tool) {
     );
     report.span = Some(ReportedSpan {
         seconds: PrintedFigure {
-            // Doubles have a precision of a quarter of a microsecond.
+            // Times as doubles have a precision of a quarter of a microsecond.
             range: seconds.range.widened(0.0, 1e-6),
             ..seconds
         },

@@ -1,5 +1,5 @@
-//! Reads XML tags in order, with attributes, escapes, comments and CDATA. Also reads truncated
-//! files.
+//! Reads XML tags in order, with attributes, escapes, comments and CDATA. Truncated files are also
+//! accepted.
 
 use super::figure::Position;
 

@@ -1,4 +1,4 @@
-//! Visits every figure of a report once.
+//! Visits each figure of a report exactly once.
 
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use super::{
     wrk2,
 };
 
-/// Default timeout of wrk. It counts slower responses without their latency.
+/// Default timeout of wrk. Slower responses are counted without their latency.
 const TIMEOUT_S: f64 = 2.0;
 
 #[must_use]
@@ -171,7 +171,7 @@ fn finish(run: &mut PrintedReport) {
         .is_some_and(|row| row.mean.is_none());
     let has_latency = run.all.latency.as_ref().is_some_and(|l| l.mean.is_some());
     if run.tool == Tool::Wrk && no_rate && has_latency {
-        // wrk2 samples rates from the tenth second on.
+        // wrk2 samples rates only after the first ten seconds.
         run.tool = Tool::Wrk2;
     }
     if run.tool == Tool::Wrk2 {

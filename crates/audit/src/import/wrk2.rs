@@ -1,4 +1,4 @@
-//! Reads the output that only wrk2 prints: calibration, spectra, uncorrected latency.
+//! Reads output that only wrk2 prints: calibration, spectra, uncorrected latency.
 
 use super::{
     lines::{NumberedLine, Word},
@@ -114,7 +114,7 @@ impl SpectrumTable {
         }
     }
 
-    /// Parses `#[Mean    =        0.783, StdDeviation   =        0.381]`.
+    /// Parses a line such as `#[Mean    =        0.783, StdDeviation   =        0.381]`.
     fn footer(&mut self, line: &NumberedLine) {
         let words = line.words();
         for (i, word) in words.iter().enumerate() {

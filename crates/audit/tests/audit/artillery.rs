@@ -62,7 +62,8 @@ proptest! {
         }
     }
 
-    /// A rate that is too low for the duration, or too high even with five idle seconds.
+    /// Checks that the audit finds a rate that is too low for the duration, or too high even with
+    /// five idle seconds.
     #[test]
     fn changed_rates_are_named(seed: u64) {
         let run = random(seed);

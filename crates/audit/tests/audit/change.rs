@@ -86,7 +86,7 @@ pub enum Direction {
 }
 
 /// Checks that a change is found. `rounding` is the uncertainty from the last digits, and `more` is
-/// the additional share of uncertainty from the tool's definition.
+/// the additional relative uncertainty from the tool's definition.
 pub fn caught(
     text: &str,
     figure: &PrintedFigure,

@@ -136,7 +136,7 @@ fn vegetas_report_and_its_results() {
     assert_eq!(labels, ["GET /a", "POST /b"]);
     let p50 = results.all.service.as_ref().unwrap().p50;
     assert!(p50.ns.is_some());
-    // With 15 requests, ten samples beyond the percentile are missing.
+    // With 15 requests, there are fewer than ten samples beyond the percentile.
     assert!(results.labels[0].service.as_ref().unwrap().p50.unreported);
     assert_eq!(results.all.codes.values().sum::<u64>(), 30);
 }

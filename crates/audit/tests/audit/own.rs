@@ -171,7 +171,8 @@ fn a_real_run_agrees_with_itself() {
     );
 }
 
-/// In an MQTT run, connects have a service time, and messages without acknowledgement have none.
+/// Tests an MQTT run, in which connects have a service time and messages without acknowledgement
+/// have none.
 #[test]
 fn rows_are_compared_by_a_time_that_all_have() {
     let service = Samples::new(vec![0.1; 20]);
