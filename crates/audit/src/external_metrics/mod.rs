@@ -47,7 +47,7 @@ pub struct OfferedLoad {
 }
 
 impl OfferedLoad {
-    /// Adds a run that began after the first one, at most a month later.
+    /// Adds a run that began at the same time as the first one, or at most a month later.
     pub fn add(&mut self, run: &Run) {
         let start = i128::from(run.manifest.start.wall_ns);
         if self.per_second.is_empty() {
