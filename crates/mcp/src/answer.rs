@@ -1,14 +1,14 @@
-//! Answers of tools: a sentence that comes first, a JSON object, and excerpts in a block of their
-//! own. An answer has at most [`MOST_BYTES`] without its excerpts.
+//! Answers of tools: a sentence that comes first, a JSON object, and excerpts in a separate block.
+//! Without its excerpts, an answer has at most [`MOST_BYTES`].
 
 use serde_json::{Map, Value, json};
 
 /// Maximum size of the text of an answer.
 pub(crate) const MOST_BYTES: usize = 4_096;
-/// Maximum number of characters of one string in an answer.
+/// Maximum number of characters of a string in an answer.
 const MOST_CHARACTERS: usize = 320;
 const CONCLUSION_CHARACTERS: usize = 480;
-/// Lists that are shortened if an answer is too large, the least important first.
+/// Lists that are shortened if an answer is too large, beginning with the least important.
 const SHORTENED: [&str; 13] = [
     "notes",
     "needs",
@@ -25,14 +25,14 @@ const SHORTENED: [&str; 13] = [
     "must_not_claim",
 ];
 
-/// Answer of a tool.
+/// The answer of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
-    /// Object that begins with `conclusion`.
+    /// The object that follows the sentence. Its first member is `conclusion`.
     body: Map<String, Value>,
-    /// Whether the call was refused, or the result must not be used.
+    /// Whether the call was refused or the result must not be used.
     pub is_error: bool,
-    /// Fenced text from the system under test.
+    /// Text from the system under test, in a fenced block.
     pub excerpts: Option<String>,
 }
 
@@ -49,33 +49,33 @@ impl Answer {
         }
     }
 
-    /// Creates the answer to a call that was refused.
+    /// Creates the answer to a refused call.
     pub fn refused(reason: impl AsRef<str>) -> Answer {
         let mut answer = Answer::new(format!("REFUSED. {}", reason.as_ref()));
         answer.is_error = true;
         answer
     }
 
-    /// Creates the answer to a refused call that would have sent requests, or checked them.
+    /// Creates the answer to a refused call that would have sent requests or checked a plan.
     pub fn unsent(reason: impl AsRef<str>) -> Answer {
         Answer::refused(format!("Nothing was sent. {}", reason.as_ref()))
     }
 
-    /// Creates the answer to a call that failed for a reason outside of the input.
+    /// Creates the answer to a call that failed for a reason unrelated to its input.
     pub fn failed(reason: impl AsRef<str>) -> Answer {
         let mut answer = Answer::new(format!("FAILED. {}", reason.as_ref()));
         answer.is_error = true;
         answer
     }
 
-    /// Adds a member after those that exist.
+    /// Adds a member after the existing ones.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Answer {
         self.body.insert(key.to_owned(), clean(value.into()));
         self
     }
 
-    /// Adds a member if there is a value.
+    /// Adds a member if there is a value for it.
     #[must_use]
     pub fn with_some(self, key: &str, value: Option<impl Into<Value>>) -> Answer {
         match value {
@@ -110,8 +110,8 @@ impl Answer {
         format!("{}\n{body}", conclusion.unwrap_or_default())
     }
 
-    /// Removes the last entry of the least important list that has more than one. Returns whether
-    /// there was one.
+    /// Removes the last entry of the least important list that has more than one entry. Returns
+    /// whether an entry was removed.
     fn shorten(&mut self) -> bool {
         for least in [1, 0] {
             for key in SHORTENED {
@@ -126,7 +126,7 @@ impl Answer {
     }
 }
 
-/// An answer that can be sent.
+/// An answer that is ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RenderedAnswer {
     pub body: Value,
@@ -135,17 +135,17 @@ pub(crate) struct RenderedAnswer {
     pub excerpts: Option<String>,
 }
 
-/// Returns a number with its unit and its subject.
+/// Returns a number with its unit and the subject to which it refers.
 pub(crate) fn number(value: f64, unit: &str, subject: &str) -> Value {
     json!({ "value": value, "unit": unit, "of": subject })
 }
 
-/// Returns a duration in seconds, with its subject.
+/// Returns a duration in seconds, with the subject to which it refers.
 pub(crate) fn seconds(ns: u64, subject: &str) -> Value {
     number((ns as f64 / 1e6).round() / 1e3, "s", subject)
 }
 
-/// Replaces control characters and direction marks by spaces, and cuts the text.
+/// Replaces control characters and direction marks with spaces, and truncates the text.
 pub(crate) fn plain(text: &str, most: usize) -> String {
     let is_hidden = |c: char| {
         c.is_control()

@@ -125,21 +125,17 @@ pub(crate) struct ExplainArguments {
     pub about: String,
 }
 
-/// Reads the arguments of a tool.
+/// Parses the arguments of a tool.
 ///
-/// # Errors
-///
-/// Returns a line that describes the first mistake.
+/// Fails with a one-line error that describes the first mistake.
 pub(crate) fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, String> {
     serde_json::from_value(Value::Object(arguments))
         .map_err(|error| format!("The arguments are not valid: {error}."))
 }
 
-/// Returns the plan of a text or a path.
+/// Returns the plan given as text or as a path.
 ///
-/// # Errors
-///
-/// Returns a line unless exactly one of them is given.
+/// Fails with a one-line error unless exactly one of them is given.
 pub(crate) fn plan_input(plan: Option<String>, path: Option<String>) -> Result<PlanInput, String> {
     match (plan, path) {
         (Some(text), None) => Ok(PlanInput::Text(text)),

@@ -1,5 +1,5 @@
-//! Log of calls, `mcp.jsonl` in the folder of records: one line per call, so that a person can see
-//! what an agent did.
+//! The log of calls, `mcp.jsonl` in the folder of records. It has one line per call, so that a
+//! person can see what an agent did.
 
 use std::{
     fs::{self, OpenOptions},
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::answer::plain;
 
-/// A call of a tool.
+/// A call of a tool, as it is logged.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallEntry<'a> {
     pub tool: &'a str,
@@ -25,7 +25,7 @@ pub(crate) struct CallEntry<'a> {
     pub text: &'a str,
 }
 
-/// Appends calls to the log.
+/// Appends entries to the log.
 #[derive(Debug)]
 pub(crate) struct CallLog {
     path: PathBuf,
@@ -35,9 +35,7 @@ pub(crate) struct CallLog {
 impl CallLog {
     /// Checks that the log can be written.
     ///
-    /// # Errors
-    ///
-    /// Returns a line if it cannot.
+    /// Fails with a one-line error if it cannot.
     pub fn open(runs: &Path) -> Result<CallLog, String> {
         let path = runs.join("mcp.jsonl");
         let cannot = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
@@ -53,11 +51,9 @@ impl CallLog {
         })
     }
 
-    /// Appends a call.
+    /// Appends an entry for a call.
     ///
-    /// # Errors
-    ///
-    /// Returns a line if the log cannot be written.
+    /// Fails with a one-line error if the log cannot be written.
     pub fn add(&self, entry: &CallEntry<'_>) -> Result<(), String> {
         let _lock = self.lock.lock();
         let at = record::utc(session::inputs::now_wall_ns(), "%Y-%m-%dT%H:%M:%SZ");

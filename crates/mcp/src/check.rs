@@ -1,4 +1,4 @@
-//! Checks a plan without sending anything: its problems, its load profile, and whether the server
+//! Checks a plan without sending requests: its problems, its load profile, and whether the server
 //! allows it.
 
 use plan::{Load, Plan, Problem, profile::Profile};
@@ -18,17 +18,17 @@ use crate::{
 const MOST_FINDINGS: usize = 12;
 const MOST_ENDPOINTS: usize = 10;
 const UNBOUNDED: &str = "Users send as fast as the service answers. The server ends the run if it exceeds --most-rate or --most-requests: add `think`, or use a rate.";
-/// Seed with which random arrivals are counted before a run.
+/// Seed used to count random arrivals before a run.
 const SEED: u64 = 1;
 
-/// A plan that was read and whose load is known.
+/// A plan that has been read and whose load is known.
 #[derive(Debug)]
 pub(crate) struct CheckedPlan {
     pub snapshot: PlanSnapshot,
     pub digest: String,
     pub hosts: Vec<String>,
     pub expected: ExpectedLoad,
-    /// Why the plan may not run, apart from its load.
+    /// Reasons why the plan must not run, apart from its load.
     pub forbidden: Vec<String>,
     profile: Profile,
     machine: Vec<MachineCheck>,
@@ -37,9 +37,7 @@ pub(crate) struct CheckedPlan {
 impl CheckedPlan {
     /// Reads a plan and computes its load profile.
     ///
-    /// # Errors
-    ///
-    /// Returns all problems of the plan.
+    /// Fails with all problems of the plan.
     pub fn read(
         options: &ServerOptions,
         allowed: &AllowedHosts,
@@ -49,7 +47,7 @@ impl CheckedPlan {
         let plan = &snapshot.plan;
         let assumed = plan.assumed.unwrap_or_default();
         let (profile, machine) = if is_too_long_to_draw(plan, &options.caps) {
-            // One iteration is sufficient for the requests of an arrival.
+            // One iteration is enough to count the requests of an arrival.
             let one_iteration = Plan {
                 load: Load::Once,
                 ..plan.clone()
@@ -73,24 +71,24 @@ impl CheckedPlan {
         })
     }
 
-    /// Whether the plan loads only this machine.
+    /// Returns whether the plan only loads this machine.
     pub fn is_local(&self) -> bool {
         is_loopback(&self.hosts)
     }
 
-    /// Returns the average number of requests of an arrival.
+    /// Returns the average number of requests per arrival.
     pub fn requests_per_arrival(&self) -> f64 {
         requests_per_arrival(&self.profile)
     }
 
-    /// Returns all reasons why the plan may not run with its own load.
+    /// Returns all reasons why the plan must not run with its load.
     pub fn obstacles(&self, caps: &LoadCaps) -> Vec<String> {
         let mut lines = self.forbidden.clone();
         lines.extend(self.expected.exceeded(caps));
         lines
     }
 
-    /// Describes the load as a question to a person.
+    /// Describes the load in a question for a person.
     pub fn question(&self) -> String {
         let rate = match (self.expected.rate, self.expected.users) {
             (Some(rate), _) => rate_text(rate),
@@ -206,7 +204,7 @@ mod tests {
         check_with(text, None)
     }
 
-    /// Checks a plan while `LOADLINE_ALLOW_HOSTS` has the value `fixed`.
+    /// Checks a plan with `LOADLINE_ALLOW_HOSTS` set to `fixed`.
     fn check_with(text: &str, fixed: Option<&str>) -> Answer {
         let options = ServerOptions::for_tests();
         let allowed = AllowedHosts::read(&[], fixed).unwrap();

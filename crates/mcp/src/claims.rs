@@ -1,4 +1,4 @@
-//! Sentences that may and must not be claimed about a run.
+//! Sentences that may and that must not be claimed about a run.
 
 use analysis::summary::{Behaviour, Summary};
 use plan::units::MINUTE;
@@ -8,7 +8,7 @@ use crate::figures;
 
 const MOST: usize = 5;
 
-/// Returns conclusions of the report, the most important first.
+/// Returns the conclusions of the report, beginning with the most important.
 pub(crate) fn may_claim(summary: &Summary) -> Vec<String> {
     let key = summary.verdict.key_conclusions.iter();
     let key = key.filter_map(|index| summary.conclusions.get(*index));
@@ -24,7 +24,7 @@ pub(crate) fn may_claim(summary: &Summary) -> Vec<String> {
     sentences
 }
 
-/// Whether a sentence contains names of metrics or holders that the service chose.
+/// Returns whether a sentence contains names of metrics or resources that the service chose.
 pub(crate) fn has_foreign_text(summary: &Summary, sentence: &str) -> bool {
     let reached = summary.saturation.iter().flat_map(|found| &found.reached);
     let mut names = reached.flat_map(|one| {
@@ -34,7 +34,7 @@ pub(crate) fn has_foreign_text(summary: &Summary, sentence: &str) -> bool {
     names.any(|name| sentence.contains(name.as_str()))
 }
 
-/// Returns sentences that the run does not support, at most five.
+/// Returns at most five sentences that the run does not support.
 pub(crate) fn must_not_claim(summary: &Summary) -> Vec<String> {
     if summary.is_invalid() {
         return vec![

@@ -1,5 +1,5 @@
-//! The answer to `compare`: per figure, whether the candidate is better, worse, without a change
-//! above the margin, or undecided.
+//! The answer to `compare`. For each metric, the candidate is better, worse, not changed by more
+//! than the margin, or undecided.
 
 use std::path::Path;
 
@@ -12,16 +12,14 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 
-/// Changes up to this share are not a regression.
+/// Largest relative change that is not a regression.
 const MARGIN: f64 = 0.05;
-/// Additional errors up to this share of all requests are not a regression.
+/// Largest additional error share, relative to all requests, that is not a regression.
 const ERROR_MARGIN: f64 = 0.001;
 
 /// Reads a run for a comparison.
 ///
-/// # Errors
-///
-/// Returns a line if the record cannot be read.
+/// Fails with a one-line error if the record cannot be read.
 pub(crate) fn compared_run(record: &Path) -> Result<ComparedRun, String> {
     let run = Run::open(record).map_err(|error| error.to_string())?;
     let plan = std::fs::read(record.join("plan.json")).ok();

@@ -1,5 +1,6 @@
-//! Asks a person before load leaves this machine. Clients of protocol 2026-07-28 get the question as
-//! the result of their call and repeat the call with the reply; older clients get a request.
+//! Asks a person for confirmation before load leaves this machine. Clients of protocol 2026-07-28
+//! receive the question as the result of their call and repeat the call with the reply. Older
+//! clients receive a request.
 
 use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 
@@ -15,19 +16,19 @@ use rmcp::{
 use serde_json::json;
 use worker::clock;
 
-/// Name of the question in a call's replies.
+/// Name of the question among the replies in a call.
 const QUESTION: &str = "confirm";
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 const MOST_OPEN: usize = 20;
 
-/// Reply of a person.
+/// A person's reply.
 #[derive(Debug)]
 pub(crate) enum Confirmation {
     /// The person agreed.
     Granted,
-    /// The question must be sent to the client.
+    /// The question still has to be sent to the client.
     Asked(Box<InputRequiredResult>),
-    /// The person declined, or cannot be asked. Contains the reason.
+    /// The person declined or cannot be asked. The value is the reason.
     Denied(String),
 }
 
@@ -38,8 +39,8 @@ struct OpenQuestion {
     asked_ns: u64,
 }
 
-/// Questions that clients have not yet replied to. A token names a question, is valid once, and
-/// only for the same plan and the same question.
+/// Questions to which clients have not yet replied. A token identifies a question. It is valid only
+/// once, and only for the same plan and question.
 #[derive(Debug, Default)]
 pub(crate) struct Questions(Mutex<BTreeMap<String, OpenQuestion>>);
 

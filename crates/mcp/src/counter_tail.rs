@@ -1,5 +1,5 @@
-//! Follows the counters of a record while its run writes them, so that caps on requests and their
-//! rate can be enforced.
+//! Reads the counters of a record while its run is writing them, so that the limits on the number
+//! and rate of requests can be enforced.
 
 use std::{
     collections::VecDeque,
@@ -11,13 +11,13 @@ use std::{
 use plan::units::SECOND;
 use serde::Deserialize;
 
-/// Period over which the rate is measured.
+/// Length of the window over which the rate is measured.
 const WINDOW_NS: u64 = 3 * SECOND;
-/// Share above a rate that counts as random variation.
+/// Factor by which random variation may exceed a rate.
 const RATE_TOLERANCE: f64 = 1.25;
 const MOST_READ: u64 = 16 << 20;
 
-/// Counts of a run so far.
+/// The counts of a run so far.
 #[derive(Debug, Default)]
 pub(crate) struct CounterTail {
     offset: u64,
@@ -51,7 +51,7 @@ struct SpanFields {
 }
 
 impl CounterTail {
-    /// Reads the lines that were added to the record. A missing file counts as empty.
+    /// Reads the lines that have been added to the record. A missing file counts as empty.
     pub fn read(&mut self, record: &Path) {
         let Ok(mut file) = File::open(record.join("counters.jsonl")) else {
             return;
@@ -94,28 +94,28 @@ impl CounterTail {
         }
     }
 
-    /// Returns the number of requests that were issued, without those of redirects.
+    /// Returns the number of requests issued, without redirects.
     pub fn issued(&self) -> u64 {
         self.issued
     }
 
-    /// Returns the number of requests that were sent, including those of redirects.
+    /// Returns the number of requests sent, including redirects.
     pub fn sent(&self) -> u64 {
         self.issued + self.redirects
     }
 
-    /// Returns the number of requests that failed or had no response.
+    /// Returns the number of requests that failed or received no response.
     pub fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// Returns the end of the newest interval, in nanoseconds from the start of the run.
+    /// Returns the end of the newest interval, in nanoseconds since the start of the run.
     pub fn recorded_to_ns(&self) -> u64 {
         self.recorded_to_ns
     }
 
-    /// Whether the run sends more than a rate, in the newest seconds or since its start. Random
-    /// variation of arrivals does not count.
+    /// Returns whether the run exceeds a rate, either recently or on average since its start. The
+    /// random variation of arrivals is tolerated.
     pub fn exceeds(&self, per_second: f64) -> bool {
         let allowed = |length_ns: u64| {
             let planned = per_second * length_ns as f64 / SECOND as f64;

@@ -1,30 +1,33 @@
-//! The highest load of a plan as far as it is known before the run, and the caps that it exceeds.
+//! The highest load of a plan, as far as it is known before the run, and the limits that it
+//! exceeds.
 
 use plan::{Load, Plan, Step, profile::Profile, units::SECOND};
 use record::units;
 
 use crate::options::LoadCaps;
 
-/// Highest load of a plan, as far as it is known before the run.
+/// The highest load of a plan, as far as it is known before the run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ExpectedLoad {
     /// Requests per second. `None` for a closed load.
     pub rate: Option<f64>,
-    /// Requests of the run. `None` for a closed load.
+    /// Total number of requests. `None` for a closed load.
     pub requests: Option<f64>,
-    /// Users of a closed load.
+    /// Number of users of a closed load.
     pub users: Option<u32>,
-    /// Number of listeners that stay connected during the load, and how many connect per second.
+    /// Number of listeners that stay connected during the load, and the number that connect per
+    /// second.
     pub listeners: Option<(u32, f64)>,
     /// Duration of the load in nanoseconds.
     pub duration_ns: u64,
-    /// Whether rounds of loops are known, so that `rate` and `requests` are upper bounds.
+    /// Whether the number of loop iterations is known, so that `rate` and `requests` are upper
+    /// bounds.
     pub is_known: bool,
 }
 
 impl ExpectedLoad {
-    /// Returns the highest load of a plan. The profile gives the requests of an arrival, and may be
-    /// that of a shorter load.
+    /// Returns the highest load of a plan. The profile provides the number of requests per arrival,
+    /// and may be that of a shorter load.
     pub fn new(plan: &Plan, profile: &Profile) -> ExpectedLoad {
         let per_arrival = requests_per_arrival(profile);
         let arrivals = PlannedArrivals::new(plan);
@@ -48,7 +51,8 @@ impl ExpectedLoad {
         }
     }
 
-    /// Returns the caps that forbid this load, each with the flag that a person can change.
+    /// Returns the limits that forbid this load, each with the flag with which a person can change
+    /// it.
     pub fn exceeded(&self, caps: &LoadCaps) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(rate) = self.rate.filter(|rate| *rate > caps.rate * 1.000_001) {
@@ -82,14 +86,14 @@ impl ExpectedLoad {
         lines
     }
 
-    /// Returns the listeners as a part of a question. Empty if there are none.
+    /// Describes the listeners as part of a question. Empty if there are none.
     pub fn listeners_text(&self) -> String {
         self.listeners.map_or_else(String::new, |(clients, _)| {
             format!(" and {} listeners", units::count(u64::from(clients)))
         })
     }
 
-    /// Returns the caps that forbid the listeners.
+    /// Returns the limits that forbid the listeners.
     pub fn listeners_exceed(&self, caps: &LoadCaps) -> Vec<String> {
         let mut lines = Vec::new();
         let Some((clients, per_second)) = self.listeners else {
@@ -112,7 +116,7 @@ impl ExpectedLoad {
     }
 }
 
-/// Returns the average number of requests of an arrival.
+/// Returns the average number of requests per arrival.
 pub(crate) fn requests_per_arrival(profile: &Profile) -> f64 {
     match (profile.requests, profile.arrivals) {
         (Some(requests), Some(arrivals)) if arrivals > 0 => requests / arrivals as f64,
@@ -132,7 +136,7 @@ pub(crate) fn rate_text(per_second: f64) -> String {
     }
 }
 
-/// Returns the number of requests of `setup` and `teardown`, without those of loops.
+/// Returns the number of requests in `setup` and `teardown`, excluding those in loops.
 pub(crate) fn unmeasured_requests(plan: &Plan) -> usize {
     let scenarios = plan.setup.iter().chain(&plan.teardown);
     let steps = scenarios.flat_map(plan::Scenario::all_steps);
@@ -145,7 +149,8 @@ pub(crate) fn unmeasured_requests(plan: &Plan) -> usize {
     steps.filter(sends).count()
 }
 
-/// Whether the load of a plan is too high to compute its profile, which draws each random arrival.
+/// Returns whether the load of a plan is too high to compute its profile. Computing it requires
+/// drawing each random arrival.
 pub(crate) fn is_too_long_to_draw(plan: &Plan, caps: &LoadCaps) -> bool {
     let arrivals = PlannedArrivals::new(plan);
     arrivals.is_some_and(|arrivals| {
@@ -155,11 +160,11 @@ pub(crate) fn is_too_long_to_draw(plan: &Plan, caps: &LoadCaps) -> bool {
     })
 }
 
-/// Arrivals of an open load, computed without drawing them.
+/// Arrivals of an open load, counted without drawing them.
 #[derive(Debug, Clone, Copy)]
 struct PlannedArrivals {
     peak_per_second: f64,
-    /// Average number, if arrivals are random.
+    /// Total number of arrivals, on average if they are random.
     total: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Paragraphs of the documentation, which is part of this program.
+//! Paragraphs of the documentation, which is included in this program.
 
 use crate::answer::Answer;
 
@@ -7,7 +7,7 @@ const MOST_PARAGRAPHS: usize = 6;
 /// A page of the documentation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DocPage {
-    /// Name in `loadline://docs/NAME`.
+    /// Name in the address `loadline://docs/NAME`.
     pub name: &'static str,
     pub text: &'static str,
 }
@@ -21,7 +21,7 @@ macro_rules! page {
     };
 }
 
-/// Pages that agents need to write plans and to understand results.
+/// Pages that agents need for writing plans and understanding results.
 pub(crate) const PAGES: [DocPage; 12] = [
     page!("exit-codes", "reference/exit-codes.md"),
     page!("glossary", "glossary.md"),
@@ -63,7 +63,7 @@ pub(crate) fn explain_answer(about: &str) -> Answer {
         answer.is_error = true;
         return answer;
     };
-    // Paragraphs that match only some words would distract from one that matches all.
+    // If a paragraph matches all words, paragraphs that match only some would be a distraction.
     let least = best.score.div_ceil(2);
     let texts = found.iter().filter(|one| one.score >= least);
     let texts: Vec<String> = texts
@@ -79,7 +79,7 @@ struct FoundParagraph {
     text: &'static str,
 }
 
-/// Splits a page into paragraphs, lines of lists and rows of tables, without code and headings.
+/// Splits a page into paragraphs, list items and table rows, without code and headings.
 fn paragraphs(text: &'static str) -> Vec<&'static str> {
     let mut all = Vec::new();
     let mut is_code = false;
@@ -111,7 +111,7 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// Returns how well a paragraph fits: words at its beginning count more.
+/// Returns how well a paragraph matches. Words at the beginning count more.
 fn score(paragraph: &str, wanted: &[String]) -> usize {
     const SMALL: [&str; 12] = [
         "a", "an", "the", "is", "of", "what", "does", "mean", "code", "to", "in", "exit",

@@ -1,5 +1,5 @@
-//! Figures of a run as agents read them: each number has a unit, a subject, an interval, a number of
-//! samples, and how far it can be trusted.
+//! Figures of a run for agents. Each number has a unit, a subject, an interval, a sample count, and
+//! a level of trust.
 
 use analysis::{
     figures::{Figure, Stats},
@@ -7,17 +7,17 @@ use analysis::{
 };
 use serde_json::{Value, json};
 
-/// A p99 of fewer samples is only a hint.
+/// Minimum number of samples for a reliable p99. With fewer samples, it is only a hint.
 const FEWEST_FOR_P99: u64 = 1_000;
 
-/// How far a figure can be trusted.
+/// How much a figure can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// The figure is a result.
     Full,
     /// The true value is at least this large.
     LowerBound,
-    /// Too few samples, or a degraded measurement.
+    /// There are too few samples, or the measurement is degraded.
     Hint,
     /// The figure must not be used.
     Untrusted,
@@ -36,9 +36,7 @@ impl Trust {
 
 /// Returns the row of all requests, or the row with this label.
 ///
-/// # Errors
-///
-/// Returns a line with the labels that exist.
+/// Fails with a one-line error that lists the existing labels.
 pub(crate) fn row<'a>(summary: &'a Summary, label: Option<&str>) -> Result<&'a Row, String> {
     let Some(label) = label else {
         return Ok(&summary.all);
@@ -54,8 +52,8 @@ pub(crate) fn row<'a>(summary: &'a Summary, label: Option<&str>) -> Result<&'a R
     })
 }
 
-/// Returns the figures of a row for a measurement that is not INVALID. Without a verdict on the
-/// measurement, as early in a run, all of them are hints.
+/// Returns the figures of a row for a measurement that is not INVALID. If the measurement has no
+/// verdict yet, as early in a run, all figures are hints.
 pub(crate) fn figures(summary: &Summary, row: &Row) -> Vec<Value> {
     let stamp = summary.measurement.as_ref().map(|m| m.verdict.as_str());
     let trust = match stamp {
@@ -86,12 +84,12 @@ pub(crate) fn untrusted_figures(summary: &Summary, row: &Row, why: &str) -> Vec<
     all
 }
 
-/// Whether the p99 of a row is only a hint, for lack of samples.
+/// Returns whether the p99 of a row is only a hint because there are too few samples.
 pub(crate) fn is_p99_a_hint(stats: &Stats) -> bool {
     stats.count < FEWEST_FOR_P99 || stats.p99.too_few
 }
 
-/// Returns the headline time of a row, with its name.
+/// Returns the main time of a row and its name.
 pub(crate) fn headline<'a>(summary: &Summary, row: &'a Row) -> Option<(&'a Stats, &'static str)> {
     let iteration = row.iteration.as_ref().map(|stats| (stats, "iteration"));
     let response = row.response.as_ref().map(|stats| (stats, "response"));
@@ -203,7 +201,7 @@ fn error_share(row: &Row, trust: Trust) -> Option<Value> {
     }))
 }
 
-/// Returns milliseconds, rounded to whole microseconds.
+/// Converts nanoseconds to milliseconds, rounded to whole microseconds.
 pub(crate) fn milliseconds(ns: u64) -> f64 {
     (ns as f64 / 1e3).round() / 1e3
 }

@@ -1,4 +1,5 @@
-//! Hosts that runs may load: this machine, and those that the person who started the server named.
+//! Hosts that runs may load: this machine, and the hosts named by the person who started the
+//! server.
 
 use plan::{Plan, server::MetricLocation};
 use url::Url;
@@ -6,7 +7,7 @@ use worker::client::hosts::{Allow, Hosts, canonical};
 
 use crate::permission::LAB;
 
-/// Names of this machine that need no permission.
+/// Names of this machine, which need no permission.
 pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
 
@@ -17,12 +18,10 @@ pub(crate) struct AllowedHosts {
 }
 
 impl AllowedHosts {
-    /// Reads the hosts of the flags and of the environment variable. If the variable is set, it is
+    /// Reads the hosts from the flags and the environment variable. If the variable is set, it is
     /// the complete list.
     ///
-    /// # Errors
-    ///
-    /// Returns a line if a host is not valid, or not on the list of the variable.
+    /// Fails with a one-line error if a host is invalid or is not listed in the variable.
     pub fn read(flags: &[String], fixed: Option<&str>) -> Result<AllowedHosts, String> {
         let read = |what: &str, text: &str| {
             canonical(text).ok_or_else(|| {
@@ -51,7 +50,7 @@ impl AllowedHosts {
         }
     }
 
-    /// Whether runs may load the host.
+    /// Returns whether runs may load the host.
     pub fn allows(&self, host: &str) -> bool {
         self.patterns.iter().any(|pattern| {
             let below = pattern.strip_prefix('*');
@@ -60,13 +59,13 @@ impl AllowedHosts {
         })
     }
 
-    /// Returns the hosts, separated by commas, as the environment variable of a run.
+    /// Returns the hosts separated by commas, as in the environment variable of a run.
     pub fn listed(&self) -> String {
         self.patterns.join(",")
     }
 }
 
-/// Returns all hosts that a plan names: of requests, redirects, routes and metrics.
+/// Returns all hosts that a plan names in requests, redirects, routes and metrics.
 pub(crate) fn named_hosts(plan: &Plan) -> Vec<String> {
     let mut hosts = Hosts::new(plan, &Allow::default()).known().to_vec();
     if plan.target.expose().starts_with(LAB) {
@@ -97,7 +96,8 @@ pub(crate) fn named_hosts(plan: &Plan) -> Vec<String> {
     unique
 }
 
-/// Returns the host of a URL, or the URL itself if it has none, so that it is refused.
+/// Returns the host of a URL. If the URL has no host, returns the URL itself, so that it is
+/// refused.
 fn host_of_url(text: &str) -> String {
     let host = Url::parse(text).ok().and_then(|url| {
         let host = url.host_str()?;
@@ -106,7 +106,7 @@ fn host_of_url(text: &str) -> String {
     host.unwrap_or_else(|| text.to_owned())
 }
 
-/// Whether all hosts are names of this machine.
+/// Returns whether all hosts are names of this machine.
 pub(crate) fn is_loopback(hosts: &[String]) -> bool {
     hosts.iter().all(|host| LOOPBACK.contains(&host.as_str()))
 }

@@ -1,8 +1,8 @@
-//! Server of the Model Context Protocol over standard streams. Agents check plans, run tests and
-//! read results with it.
+//! A server for the Model Context Protocol over standard streams. Agents use it to check plans, run
+//! tests and read results.
 //!
-//! Answers separate what was measured from what may be concluded. The server starts this program as
-//! a child process for each run, so a run behaves as on the command line.
+//! Answers separate measurements from the conclusions that may be drawn. The server starts this
+//! program as a child process for each run, so a run behaves as on the command line.
 
 #![forbid(unsafe_code)]
 

@@ -11,11 +11,11 @@ use crate::plan_files::PlanAccess;
 pub struct ServerOptions {
     /// Hosts that runs may load, in addition to this machine.
     pub allow_hosts: Vec<String>,
-    /// Upper bounds of each run.
+    /// Limits of each run.
     pub caps: LoadCaps,
     /// Folder of records.
     pub runs: PathBuf,
-    /// Folder whose files plans may name. `None` means no files.
+    /// Folder that contains the files which plans may name. `None` if plans may not name files.
     pub plans: Option<PathBuf>,
     /// Names of environment variables that plans may read.
     pub env: Vec<String>,
@@ -49,18 +49,18 @@ impl ServerOptions {
     }
 }
 
-/// Upper bounds of the load of a run.
+/// Limits of the load of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadCaps {
-    /// Requests per second.
+    /// Maximum number of requests per second.
     pub rate: f64,
-    /// Virtual users of a closed load.
+    /// Maximum number of virtual users in a closed load.
     pub users: u32,
-    /// Duration of the load, or the budget of a search, in nanoseconds.
+    /// Maximum duration of the load, or of a search, in nanoseconds.
     pub duration_ns: u64,
-    /// Requests of a run.
+    /// Maximum number of requests of a run.
     pub requests: u64,
-    /// Runs and searches that may start within an hour.
+    /// Maximum number of runs and searches that start within an hour.
     pub runs_per_hour: usize,
 }
 
@@ -76,5 +76,5 @@ impl Default for LoadCaps {
     }
 }
 
-/// Time after the end of the load in which requests in flight may finish.
+/// Time that requests in flight have to finish after the end of the load.
 pub(crate) const DRAIN_NS: u64 = 30 * SECOND;

@@ -1,5 +1,5 @@
-//! Decides whether a plan may run from here: the code and commands that it starts, and the hosts
-//! that it names.
+//! Decides whether a plan may run on this server, considering the code and commands that it starts
+//! and the hosts that it names.
 
 use plan::{Load, Plan, Step, server::MetricLocation, units::SECOND};
 
@@ -11,15 +11,15 @@ use crate::{
 /// Prefix of targets that are embedded in this program.
 pub(crate) const LAB: &str = "lab:";
 
-/// Largest number of requests of `setup` and `teardown`.
+/// Maximum number of requests in `setup` and `teardown`.
 const MOST_UNMEASURED: usize = 50;
-/// Largest number of redirects of a request, which is the default of plans.
+/// Maximum number of redirects of a request, which is the default of plans.
 const MOST_REDIRECTS: u32 = 10;
 
 /// Options of embedded targets that write files, listen for other machines or call services.
 const FORBIDDEN_OPTIONS: [&str; 4] = ["log", "host", "port", "downstream"];
 
-/// Returns the parts of a plan that never run from here.
+/// Returns the parts of a plan that must never run on this server.
 pub(crate) fn forbidden_parts(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     let mut forbid = |is_there: bool, line: &str| {
@@ -77,7 +77,7 @@ pub(crate) fn forbidden_parts(plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// Returns a line if the plan's target is an embedded target that does not exist.
+/// Returns an error message if the plan's target is an embedded target that does not exist.
 pub(crate) fn unknown_lab(plan: &Plan, labs: &[String]) -> Option<String> {
     let target = plan.target.expose().strip_prefix(LAB)?;
     let name = target.split('?').next().unwrap_or(target);
@@ -90,7 +90,8 @@ pub(crate) fn unknown_lab(plan: &Plan, labs: &[String]) -> Option<String> {
     })
 }
 
-/// Returns why the target `NAME?option=value&…` may not be started from here. `None` if it may.
+/// Returns why the target `NAME?option=value&…` must not be started on this server, or `None` if it
+/// may be started.
 fn forbidden_option(target: &str) -> Option<String> {
     let (name, options) = target.split_once('?').unwrap_or((target, ""));
     if name.starts_with('-') {
@@ -113,7 +114,7 @@ fn forbidden_option(target: &str) -> Option<String> {
     ))
 }
 
-/// Returns a line for each host of the plan that a person has not allowed.
+/// Returns an error message for each host of the plan that a person has not allowed.
 pub(crate) fn forbidden_hosts(plan: &Plan, allowed: &AllowedHosts) -> Vec<String> {
     let hosts = named_hosts(plan).into_iter();
     let forbidden = hosts.filter(|host| !allowed.allows(host));
@@ -125,7 +126,7 @@ pub(crate) fn forbidden_hosts(plan: &Plan, allowed: &AllowedHosts) -> Vec<String
     lines.collect()
 }
 
-/// Returns the time in nanoseconds after which a run with this load is ended from outside.
+/// Returns the time in nanoseconds after which the server ends a run with this load.
 pub(crate) fn time_limit_ns(duration_ns: u64, drain_ns: u64) -> u64 {
     // Setup and teardown steps are not part of the load.
     duration_ns + drain_ns + 30 * SECOND

@@ -1,5 +1,6 @@
-//! Reads plans for agents. A plan is a text or a file of the folder of plans, and names only files
-//! of that folder. The bytes of all files are kept, so that a run uses exactly what was checked.
+//! Reads plans for agents. A plan is given as text or as a file in the folder of plans, and may
+//! only name files in that folder. The contents of all files are kept, so that a run uses exactly
+//! the files that were checked.
 
 use std::{
     cell::RefCell,
@@ -17,10 +18,11 @@ use plan::{Plan, Problem};
 
 const MOST_TEXT: usize = 1 << 20;
 const MOST_BYTES: u64 = 64 << 20;
-/// Name of a plan that was given as a text.
+/// Name of a plan that was given as text.
 const TEXT_NAME: &str = "plan.yml";
 
-/// Keys of plans that start programs or code, with the reason why they do not run from here.
+/// Keys of plans that start programs or code, with the reasons why they must not run on this
+/// server.
 const FORBIDDEN_KEYS: [(&str, &str); 4] = [
     ("script", "it runs code"),
     ("mocks", "it starts servers"),
@@ -31,7 +33,7 @@ const FORBIDDEN_KEYS: [(&str, &str); 4] = [
     ("stages", "a campaign starts several runs and other tools"),
 ];
 
-/// Plan that an agent gave.
+/// A plan as given by an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PlanInput {
     /// Text of the plan.
@@ -40,7 +42,7 @@ pub(crate) enum PlanInput {
     Path(String),
 }
 
-/// A plan with the bytes of all files that it was read from.
+/// A plan with the contents of all files from which it was read.
 #[derive(Debug)]
 pub(crate) struct PlanSnapshot {
     pub plan: Plan,
@@ -60,9 +62,7 @@ pub(crate) struct PlanAccess<'a> {
 impl PlanAccess<'_> {
     /// Reads a plan with all of its files.
     ///
-    /// # Errors
-    ///
-    /// Returns all problems of the plan.
+    /// Fails with all problems of the plan.
     pub fn read(&self, input: &PlanInput) -> Result<PlanSnapshot, Vec<Problem>> {
         let only = |line: String| vec![Problem::anywhere(line)];
         let entry = match input {
@@ -108,7 +108,7 @@ impl PlanAccess<'_> {
         })
     }
 
-    /// Returns the variables that plans may read, as far as they are set.
+    /// Returns the variables that plans may read and that are set.
     pub fn variables(&self) -> Vec<(String, String)> {
         let all = session::inputs::environment().into_iter();
         all.filter(|(name, _)| self.env.contains(name)).collect()
@@ -134,7 +134,7 @@ impl PlanAccess<'_> {
 }
 
 impl PlanSnapshot {
-    /// Returns the hash of all files, which identifies what was checked.
+    /// Returns the hash of all files, which identifies the checked plan.
     pub fn digest(&self) -> String {
         let mut all = Vec::new();
         for (path, bytes) in &self.files {
@@ -145,11 +145,9 @@ impl PlanSnapshot {
         record::sha256(&all)
     }
 
-    /// Writes all files below a folder. Returns the path of the plan.
+    /// Writes all files to a folder and returns the path of the plan.
     ///
-    /// # Errors
-    ///
-    /// Returns a line if a file cannot be written.
+    /// Fails with a one-line error if a file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, String> {
         for (inside, bytes) in &self.files {
             let path = folder.join(inside);
@@ -177,7 +175,7 @@ fn below(path: &Path) -> Option<PathBuf> {
 
 fn forbidden_keys(bytes: &[u8]) -> Vec<Problem> {
     let text = String::from_utf8_lossy(bytes);
-    // The reader of plans reports syntax errors.
+    // Syntax errors are reported when the plan is read.
     let document = document::parse(0, &text, Dialect::Core).ok();
     let Some(root) = document.and_then(|document| document.root) else {
         return Vec::new();
@@ -211,7 +209,7 @@ fn is_native(path: &str) -> Result<(), String> {
     }
 }
 
-/// Returns the plan of a text without its first line.
+/// Returns the plan with this text after the first line.
 #[cfg(test)]
 pub(crate) fn plan_of(text: &str) -> Plan {
     let access = PlanAccess {

@@ -1,5 +1,5 @@
-//! A run or a search in a process of its own. It ends when this process ends, and is stopped as by
-//! Ctrl-C.
+//! A run or a search in a separate process. The process ends when this process ends, and is stopped
+//! as by Ctrl-C.
 
 use std::{
     ffi::OsString,
@@ -28,7 +28,7 @@ const INHERITED: [&str; 8] = [
     "SSL_CERT_DIR",
 ];
 
-/// What a process does.
+/// The task of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProcessKind {
     /// Runs a test.
@@ -37,7 +37,7 @@ pub(crate) enum ProcessKind {
     Search,
 }
 
-/// A process to start.
+/// A process that is to be started.
 #[derive(Debug)]
 pub(crate) struct ProcessOrder {
     pub kind: ProcessKind,
@@ -47,7 +47,7 @@ pub(crate) struct ProcessOrder {
     pub arguments: Vec<OsString>,
     /// Environment variables, in addition to [`INHERITED`].
     pub env: Vec<(String, String)>,
-    /// Folder for output.
+    /// Folder for the output.
     pub folder: PathBuf,
     /// Folder of records.
     pub runs: PathBuf,
@@ -57,14 +57,14 @@ pub(crate) struct ProcessOrder {
     pub limit_ns: u64,
 }
 
-/// A process that was started.
+/// A process that has been started.
 #[derive(Debug)]
 pub(crate) struct TestProcess {
     pub order: ProcessOrder,
     pub counters: CounterTail,
     /// Folder of the record, once it exists.
     pub record: Option<PathBuf>,
-    /// Why the process was stopped.
+    /// Reason why the process was stopped.
     pub stop: Option<String>,
     /// Exit code, once the process has ended.
     pub code: Option<u8>,
@@ -76,9 +76,8 @@ pub(crate) struct TestProcess {
 impl TestProcess {
     /// Starts the process.
     ///
-    /// # Errors
-    ///
-    /// Returns a line if its files cannot be written or this program cannot be started.
+    /// Fails with a one-line error if its files cannot be written or this program cannot be
+    /// started.
     pub fn start(order: ProcessOrder) -> Result<TestProcess, String> {
         let cannot = |path: &Path, error: std::io::Error| {
             format!("cannot write {}: {error}", path.display())
@@ -95,7 +94,7 @@ impl TestProcess {
         command.env_clear().envs(inherited());
         command.envs(order.env.iter().map(|(name, value)| (name, value)));
         command.env(child::ENVIRONMENT, std::process::id().to_string());
-        // Signals from a terminal reach only this process, which then stops the run.
+        // Signals from a terminal only reach this process, which then stops the run.
         command.process_group(0).stdin(Stdio::null());
         command.stdout(file("output.txt")?);
         command.stderr(file("errors.txt")?);
@@ -114,7 +113,7 @@ impl TestProcess {
         })
     }
 
-    /// Updates the state, and stops the process if it exceeds a cap.
+    /// Updates the state, and stops the process if it exceeds a limit.
     pub fn update(&mut self, caps: &LoadCaps) {
         if self.code.is_some() {
             return;
@@ -145,7 +144,7 @@ impl TestProcess {
         clock::monotonic_ns().saturating_sub(self.began_ns)
     }
 
-    /// Returns the name of the run. The handle, if the record does not exist yet.
+    /// Returns the name of the run, or the handle if the record does not exist yet.
     pub fn name(&self) -> String {
         let name = self.record.as_deref().and_then(Path::file_name);
         name.map_or_else(
@@ -154,7 +153,7 @@ impl TestProcess {
         )
     }
 
-    /// Whether an agent means this process by a name.
+    /// Returns whether the name refers to this process.
     pub fn is_called(&self, name: &str) -> bool {
         self.order.handle == name || self.name() == name
     }
@@ -169,7 +168,7 @@ impl TestProcess {
         self.signal(Signal::INT);
     }
 
-    /// Ends requests in flight, too, if the process was stopped long ago.
+    /// Also ends requests in flight if the process was stopped more than `after_ns` ago.
     pub fn hurry(&mut self, after_ns: u64) {
         let waited_ns = clock::monotonic_ns().saturating_sub(self.stopped_ns);
         if self.stop.is_some() && self.code.is_none() && waited_ns > after_ns {
@@ -178,7 +177,7 @@ impl TestProcess {
         }
     }
 
-    /// Returns the last line of the process's error output.
+    /// Returns the last line that the process wrote to standard error.
     pub fn last_error(&self) -> Option<String> {
         let text = fs::read(self.order.folder.join("errors.txt")).ok()?;
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -223,7 +222,7 @@ impl TestProcess {
 
     fn find_record(&self) -> Option<PathBuf> {
         let known = record::all(&self.order.runs);
-        // The new record is one of the last, as names begin with the time.
+        // The new record is one of the last, because names begin with the time.
         known.into_iter().rev().take(5).find(|dir| {
             let manifest = record::read_manifest(dir).ok();
             let about = manifest.and_then(|manifest| manifest.about);
@@ -240,8 +239,8 @@ impl Drop for TestProcess {
     }
 }
 
-/// Returns the variables that a run inherits. Variables of proxies are left out, because a proxy is
-/// a host that the plan does not name.
+/// Returns the variables that a run inherits. Proxy variables are excluded, because a proxy is a
+/// host that the plan does not name.
 fn inherited() -> Vec<(String, String)> {
     let all = session::inputs::environment().into_iter();
     let is_inherited = |name: &str| INHERITED.contains(&name) || name.starts_with("LOADLINE_");

@@ -1,4 +1,4 @@
-//! The process that is active, those that ended, and the number of starts per hour.
+//! The active process, the ended processes, and the number of starts per hour.
 
 use plan::units::HOUR;
 use worker::clock;
@@ -8,10 +8,10 @@ use crate::{
     process::{ProcessOrder, TestProcess},
 };
 
-/// Ended processes that agents can still ask for by their handles.
+/// Maximum number of ended processes that agents can still refer to by their handles.
 const MOST_ENDED: usize = 100;
 
-/// Processes of one server.
+/// The processes of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     all: Vec<TestProcess>,
@@ -19,7 +19,7 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Returns why no process may start now. `None` if one may.
+    /// Returns why no process may start now, or `None` if one may start.
     pub fn obstacle(&mut self, caps: &LoadCaps) -> Option<String> {
         self.update(caps);
         if let Some(active) = self.active() {
@@ -41,9 +41,7 @@ impl Processes {
 
     /// Starts a process.
     ///
-    /// # Errors
-    ///
-    /// Returns a line if the process cannot be started.
+    /// Fails with a one-line error if the process cannot be started.
     pub fn start(&mut self, order: ProcessOrder) -> Result<(), String> {
         self.all.push(TestProcess::start(order)?);
         self.starts_ns.push(clock::monotonic_ns());
@@ -53,7 +51,7 @@ impl Processes {
         Ok(())
     }
 
-    /// Updates all processes, and enforces caps.
+    /// Updates all processes and enforces the limits.
     pub fn update(&mut self, caps: &LoadCaps) {
         for process in &mut self.all {
             process.update(caps);
@@ -65,7 +63,7 @@ impl Processes {
         self.all.iter_mut().find(|process| process.code.is_none())
     }
 
-    /// Returns a process by its handle or the name of its run. `last` means the newest.
+    /// Returns a process by its handle or the name of its run. `last` refers to the newest.
     pub fn find(&mut self, name: &str) -> Option<&mut TestProcess> {
         let mut newest_first = self.all.iter_mut().rev();
         newest_first.find(|process| name == "last" || process.is_called(name))

@@ -2,7 +2,7 @@
 
 use rmcp::model::{JsonObject, Prompt, PromptArgument};
 
-/// A prompt with the argument that its text is about.
+/// A prompt with the argument that is inserted into its text.
 struct PromptText {
     name: &'static str,
     about: &'static str,
@@ -63,9 +63,7 @@ pub(crate) fn prompts() -> Vec<Prompt> {
 
 /// Returns the text of a prompt.
 ///
-/// # Errors
-///
-/// Returns a line if there is no such prompt, or its argument is missing.
+/// Fails with a one-line error if there is no such prompt or its argument is missing.
 pub(crate) fn render(name: &str, arguments: Option<&JsonObject>) -> Result<String, String> {
     let prompt = PROMPTS.iter().find(|prompt| prompt.name == name);
     let prompt = prompt.ok_or_else(|| format!("no prompt `{name}`"))?;

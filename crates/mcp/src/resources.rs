@@ -1,7 +1,7 @@
 //! Resources: files of records, pages of the documentation, and the schema of plans.
 //!
-//! A record whose measurement is INVALID has no summary and no report here, and excerpts of
-//! responses are removed from all others.
+//! If a measurement is INVALID, the summary and the report of its record are withheld. In all other
+//! records, excerpts of responses are removed.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const DOCS: &str = "loadline://docs/";
 const RUNS: &str = "loadline://runs/";
 const WITHHELD: &str = "INVALID MEASUREMENT. No latency or capacity conclusion can be drawn, and the figures are withheld: use run_result for the reason, and repeat the run";
 
-/// Text of a resource.
+/// Contents of a resource.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ResourceText {
     pub text: String,
@@ -39,7 +39,7 @@ pub(crate) fn fixed() -> Vec<Resource> {
     [schema].into_iter().chain(pages).collect()
 }
 
-/// Returns the addresses of the files of records.
+/// Returns the address templates for the files of records.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     let file = |name: &str, about: &str, mime: &str| {
         ResourceTemplate::new(format!("{RUNS}{{run}}/{name}"), name)
@@ -63,9 +63,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 
 /// Reads a resource. `find` returns the record of a run by its name.
 ///
-/// # Errors
-///
-/// Returns a line if the resource does not exist or is withheld.
+/// Fails with a one-line error if the resource does not exist or is withheld.
 pub(crate) fn read(
     uri: &str,
     find: impl FnOnce(&str) -> Result<std::path::PathBuf, String>,

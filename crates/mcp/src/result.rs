@@ -1,7 +1,8 @@
-//! The answer to `run_result`, computed from a summary. The same record always gives the same bytes.
+//! The answer to `run_result`, computed from a summary. The same record always yields the same
+//! bytes.
 //!
-//! An INVALID measurement has no figures: only criteria that hold regardless of generator errors
-//! are listed.
+//! For an INVALID measurement, the answer contains no figures, and lists only criteria that hold
+//! regardless of the load generator's errors.
 
 use analysis::{
     summary::Summary,
@@ -21,10 +22,10 @@ const MOST_EXCERPTS: usize = 5;
 const WITHHELD: &str =
     "The figures are withheld, because the measurement is INVALID. Repeat the run.";
 
-/// What an agent asks for.
+/// Contents of a request for a result.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ResultRequest<'a> {
-    /// Only this label. `None` means all requests.
+    /// The only label to include. `None` for all requests.
     pub label: Option<&'a str>,
     /// Whether to show the figures of an INVALID measurement, marked as untrusted.
     pub include_untrusted: bool,
@@ -168,7 +169,7 @@ fn criterion(judged: &Judged, is_invalid: bool) -> Value {
     value
 }
 
-/// Whether the measured value of a criterion contains names that the service chose.
+/// Returns whether the measured value of a criterion contains names that the service chose.
 fn has_foreign_names(judged: &Judged) -> bool {
     judged.text.starts_with("server.")
 }
@@ -181,7 +182,7 @@ fn judgement(judgement: Judgement) -> &'static str {
     }
 }
 
-/// Returns a sentence for each criterion that is decided in spite of the generator's errors.
+/// Returns a sentence for each criterion that is decided despite the load generator's errors.
 fn robust_sentences(summary: &Summary) -> Vec<String> {
     let robust = summary.criteria.iter();
     let robust = robust.filter(|judged| judged.is_robust == Some(true));
@@ -194,7 +195,7 @@ fn robust_sentences(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// Returns advice. Notes of the report may contain text from the system under test.
+/// Returns advice. The report's notes may contain text from the system under test.
 fn notes(summary: &Summary) -> Vec<String> {
     let advice = summary.verdict.advice.iter();
     let advice = advice.filter(|text| !claims::has_foreign_text(summary, text));
@@ -208,7 +209,7 @@ fn notes(summary: &Summary) -> Vec<String> {
     notes
 }
 
-/// Formats an exit code with its word, such as `4 (INVALID)`.
+/// Formats an exit code with its name, such as `4 (INVALID)`.
 pub(crate) fn exit_word(code: u8) -> String {
     let word = match code {
         session::exit::PASS => "PASS",
@@ -232,8 +233,8 @@ fn exit_text(summary: &Summary) -> String {
     }
 }
 
-/// Returns all texts that the system under test may have written: what failed responses contain,
-/// notes, and findings from its metrics. `None` if there are none.
+/// Returns all texts that may come from the system under test: contents of failed responses, notes,
+/// and findings from its metrics. `None` if there are none.
 fn excerpts(summary: &Summary) -> Option<String> {
     let firsts = summary.errors.iter().filter_map(|row| row.first.as_ref());
     let texts = firsts.flat_map(|first| first.mismatches.iter().chain(first.body.iter()));

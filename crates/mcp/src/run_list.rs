@@ -1,4 +1,4 @@
-//! The answer to `runs_list`: finished runs, the newest first.
+//! The answer to `runs_list`: finished runs, beginning with the newest.
 
 use analysis::verdict::Judgement;
 use decisions::run_index::IndexedRun;
@@ -9,7 +9,7 @@ use crate::{answer::Answer, arguments::ListArguments, result::exit_word};
 const USUAL: usize = 10;
 const MOST: usize = 20;
 
-/// Lists the runs that fit the arguments.
+/// Lists the runs that match the arguments.
 pub(crate) fn list_answer(runs: &[IndexedRun], arguments: &ListArguments) -> Answer {
     let is_meant = |run: &&IndexedRun| {
         let is_called = arguments.name.as_ref().is_none_or(|name| run.name == *name);
@@ -44,7 +44,7 @@ fn row(run: &IndexedRun) -> Value {
         "plan": run.name,
         "target": run.target,
         "measurement": stamp.unwrap_or("NONE"),
-        // Criteria of an INVALID measurement decide nothing.
+        // The criteria of an INVALID measurement decide nothing.
         "criteria": if stamp == Some("INVALID") { None } else { criteria },
         "exit": exit_word(run.exit_code),
         "when": run.began_utc,

@@ -90,14 +90,14 @@ fn is_generator(ending: Ending) -> bool {
     )
 }
 
-/// Whether sentences of the result may contain names from metrics of the service.
+/// Returns whether sentences of the result may contain names from the service's metrics.
 fn has_foreign_names(found: &SearchResult) -> bool {
     let has_server_metrics = found.probes.iter().any(|probe| probe.saturated.is_some());
     has_server_metrics || found.slos.iter().any(|slo| slo.starts_with("server."))
 }
 
-/// Returns the sentence of the result, without figures that the generator limited and without names
-/// that the service chose.
+/// Returns the sentence of the result, without figures that the load generator limited and without
+/// names that the service chose.
 fn sentence(found: &SearchResult) -> String {
     match found.ending {
         ending if is_generator(ending) => GENERATOR_LIMITED.to_owned(),

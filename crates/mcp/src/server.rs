@@ -1,4 +1,5 @@
-//! The server: dispatches calls of tools, logs them, and ends the active run when the client leaves.
+//! The server: dispatches tool calls, logs them, and ends the active run when the client
+//! disconnects.
 
 use std::{
     io::ErrorKind,
@@ -37,10 +38,10 @@ use crate::{
 mod calls;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Time for requests in flight after the client has left, before they are ended, too.
+/// Time that requests in flight have to finish after the client has disconnected.
 const PATIENCE_NS: u64 = 35 * SECOND;
 
-/// State that all calls share.
+/// State shared by all calls.
 #[derive(Debug)]
 pub(crate) struct ServerState {
     pub options: ServerOptions,
@@ -53,13 +54,11 @@ pub(crate) struct ServerState {
 #[derive(Debug, Clone)]
 struct McpServer(Arc<ServerState>);
 
-/// Serves one client over standard input and output, until it closes standard input. A run that is
-/// active then ends as by Ctrl-C.
+/// Serves one client over standard input and output, until the client closes standard input. An
+/// active run then ends as by Ctrl-C.
 ///
-/// # Errors
-///
-/// Returns a line if the settings are not valid, the folder of records cannot be written, or the
-/// connection fails.
+/// Fails with a one-line error if the settings are invalid, the folder of records cannot be
+/// written, or the connection fails.
 pub fn serve(mut options: ServerOptions) -> Result<(), String> {
     options.runs = std::path::absolute(&options.runs)
         .map_err(|error| format!("--runs {}: {error}", options.runs.display()))?;
@@ -104,7 +103,7 @@ async fn run(state: Arc<ServerState>) -> Result<(), String> {
             .await
             .map(|_| ())
             .map_err(|error| error.to_string()),
-        // The client left before its first request.
+        // The client disconnected before its first request.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(error.to_string()),
     };
@@ -113,8 +112,8 @@ async fn run(state: Arc<ServerState>) -> Result<(), String> {
     result.map_err(|error| format!("the connection to the client failed: {error}"))
 }
 
-/// A thread that enforces caps on the active process, also while the client is silent or a call
-/// computes. The thread ends when this value is dropped.
+/// A thread that enforces the limits on the active process, even while the client is silent or a
+/// call is being computed. The thread ends when this value is dropped.
 struct CapsThread {
     /// The thread ends when its sender is dropped.
     sender: Option<Sender<()>>,
@@ -286,7 +285,7 @@ fn tool_result(rendered: RenderedAnswer) -> CallToolResult {
 }
 
 impl ServerState {
-    /// Returns the answer to a call for which the state is lost.
+    /// Returns the answer to a call whose state has been lost.
     fn lost() -> Answer {
         Answer::failed("The server failed earlier: restart it.")
     }

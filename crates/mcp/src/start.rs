@@ -1,5 +1,5 @@
-//! Prepares runs and searches: reads their arguments, checks them again, and writes the files of the
-//! process to start.
+//! Prepares runs and searches: parses their arguments, checks them again, and writes the files for
+//! the process.
 
 use std::{ffi::OsString, path::Path};
 
@@ -20,22 +20,22 @@ use crate::{
 };
 
 const FIXED_HOSTS: &str = "LOADLINE_ALLOW_HOSTS";
-/// Name that exists on no machine.
+/// Host name that does not exist on any machine.
 const NO_HOST: &str = "none.invalid";
 const DRAIN: &str = "30s";
 
-/// A run or a search that may start, except for a person's confirmation.
+/// A run or a search that is ready to start, except that a person may have to confirm it.
 #[derive(Debug)]
 pub(crate) struct ReadyStart {
     pub checked: CheckedPlan,
-    /// Question to a person, if the load leaves this machine.
+    /// Question for a person, used if the load leaves this machine.
     pub question: String,
     kind: ProcessKind,
     flags: Vec<String>,
     planned_ns: u64,
 }
 
-/// Prepares starts.
+/// Prepares runs and searches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Starter<'a> {
     pub options: &'a ServerOptions,
@@ -45,9 +45,7 @@ pub(crate) struct Starter<'a> {
 impl Starter<'_> {
     /// Checks the arguments of `run_start`.
     ///
-    /// # Errors
-    ///
-    /// Returns the answer to a call that is refused.
+    /// Fails with the answer for a refused call.
     pub fn run(&self, arguments: StartArguments) -> Result<ReadyStart, Answer> {
         let url = arguments.url.as_deref();
         let load = (arguments.rate.as_deref(), arguments.duration.as_deref());
@@ -81,9 +79,7 @@ impl Starter<'_> {
 
     /// Checks the arguments of `find_start`.
     ///
-    /// # Errors
-    ///
-    /// Returns the answer to a call that is refused.
+    /// Fails with the answer for a refused call.
     pub fn search(&self, arguments: FindArguments) -> Result<ReadyStart, Answer> {
         let given = (arguments.plan, arguments.path);
         let has_digest = arguments.digest.is_some();
@@ -131,11 +127,9 @@ impl Starter<'_> {
         })
     }
 
-    /// Writes the files of a process, and returns how to start it.
+    /// Writes the files for a process, and returns how to start it.
     ///
-    /// # Errors
-    ///
-    /// Returns a line if a file cannot be written.
+    /// Fails with a one-line error if a file cannot be written.
     pub fn order(&self, ready: &ReadyStart, handle: String) -> Result<ProcessOrder, String> {
         let runs = &self.options.runs;
         let folder = runs.join("mcp").join(&handle);
@@ -156,7 +150,7 @@ impl Starter<'_> {
         add(&["--tag", &handle, "--drain", DRAIN]);
         arguments.extend(ready.flags.iter().map(OsString::from));
         let mut env = self.options.access().variables();
-        // The engine refuses all other hosts, also those of redirects.
+        // The engine refuses all other hosts, including those of redirects.
         env.push((FIXED_HOSTS.to_owned(), self.hosts(&ready.checked)));
         Ok(ProcessOrder {
             kind: ready.kind,
@@ -170,8 +164,8 @@ impl Starter<'_> {
         })
     }
 
-    /// Returns the hosts that a run may load, separated by commas: this machine, as far as it is
-    /// allowed, and the hosts of the plan, which a person confirms.
+    /// Returns the hosts that a run may load, separated by commas: this machine if it is allowed,
+    /// and the hosts of the plan, which a person confirms.
     fn hosts(&self, checked: &CheckedPlan) -> String {
         let own = LOOPBACK.iter().map(|host| (*host).to_owned());
         let mut hosts: Vec<String> = own.filter(|host| self.allowed.allows(host)).collect();
@@ -182,7 +176,7 @@ impl Starter<'_> {
             .collect();
         hosts.extend(named);
         if hosts.is_empty() {
-            // An empty list means all hosts.
+            // An empty list would allow all hosts.
             hosts.push(NO_HOST.to_owned());
         }
         hosts.join(",")
@@ -391,7 +385,7 @@ mod tests {
         steps:\n  - websocket: { connect: /rooms/a }\n  \
         - websocket: { send: { json: { s: '{{ $intended }}', f: '{{ $sender }}', n: '{{ $message }}' } } }\n";
 
-    /// Prepares the search of a plan on a host that a person has allowed.
+    /// Prepares the search for a plan with a host that a person has allowed.
     fn plan_search(plan: &str) -> (ServerOptions, AllowedHosts, Result<ReadyStart, Answer>) {
         let options = ServerOptions::for_tests();
         let hosts = ["load.example.org".to_owned(), "other.example".to_owned()];

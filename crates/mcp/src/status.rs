@@ -1,4 +1,4 @@
-//! The answers to `run_status` and `run_stop`: counts of a process that runs, and how it ended.
+//! The answers to `run_status` and `run_stop`: the counts of a running process, and how it ended.
 
 use analysis::{summary::Summary, verdict::Judgement};
 use record::units;
@@ -12,7 +12,7 @@ use crate::{
     untrusted,
 };
 
-/// Fewest requests for percentiles during a run.
+/// Minimum number of requests for showing percentiles during a run.
 const FEWEST: u64 = 200;
 
 /// Returns the state of a process. `so_far` is the summary of its record, if it can be read.
@@ -77,8 +77,8 @@ fn phase(process: &TestProcess, so_far: Option<&Summary>) -> String {
     current.map_or_else(|| "load".to_owned(), |phase| phase.name.clone())
 }
 
-/// Returns hints for a run in progress. Percentiles need a number of requests. Null unless the
-/// measurement is judged, and not INVALID.
+/// Returns hints for a run in progress. Percentiles require a minimum number of requests. Null
+/// unless the measurement has a verdict other than INVALID.
 fn figures_so_far(summary: &Summary) -> Value {
     let row = &summary.all;
     let mut all = Vec::new();
@@ -112,7 +112,7 @@ fn ended(process: &TestProcess, name: &str, code: u8) -> Answer {
             stopped.unwrap_or_default()
         );
         let mut answer = Answer::failed(text);
-        // The message may quote a response to a step of `setup`.
+        // The message may quote the response to a step of `setup`.
         answer.excerpts = untrusted::block(process.last_error().as_slice());
         answer
     };

@@ -1,4 +1,4 @@
-//! The tools that agents see: descriptions that say when not to use a tool, schemas, and hints.
+//! The tools available to agents. Their descriptions also state when a tool should not be used.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn object(value: Value) -> Arc<JsonObject> {
     })
 }
 
-/// Returns the schema of a tool's answer, which every answer begins with.
+/// Returns the schema shared by the answers of all tools.
 fn output_schema(tool: &str) -> Value {
     let mut properties = json!({
         "conclusion": { "type": "string", "description": "What may be concluded. Quote it first." },

@@ -1,11 +1,11 @@
-//! Blocks with text that the system under test may have written. Such text is data, and may contain
-//! instructions for an agent.
+//! Blocks of text that the system under test may have written. The text is data, and may contain
+//! instructions for an agent that must not be followed.
 
 /// Maximum size of one line of a block.
 pub(crate) const MOST_BYTES: usize = 200;
 const MOST_LINES: usize = 16;
 
-/// Returns the lines in a fence that they cannot end. `None` if there are none.
+/// Returns the lines within a fence that the lines cannot close. `None` if there are no lines.
 pub(crate) fn block(lines: &[String]) -> Option<String> {
     let lines = lines.iter().take(MOST_LINES);
     let lines: Vec<String> = lines.map(|line| escaped(line)).collect();
@@ -17,7 +17,7 @@ pub(crate) fn block(lines: &[String]) -> Option<String> {
     })
 }
 
-/// Escapes everything except printable ASCII without backquotes, and cuts the text.
+/// Escapes everything except printable ASCII without backquotes, and truncates the text.
 fn escaped(text: &str) -> String {
     let mut all = String::new();
     for c in text.chars() {

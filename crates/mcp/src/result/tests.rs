@@ -1,4 +1,4 @@
-//! Answers to `run_result` over many synthetic summaries.
+//! Tests the answers to `run_result` for many synthetic summaries.
 
 use analysis::{
     figures::Figure,
@@ -24,10 +24,10 @@ fn stamped(verdict: &str, reason: &str) -> Summary {
     summary
 }
 
-/// Figures of a summary that a property test sets.
+/// Figures of a summary that are set by a property test.
 #[derive(Debug, Clone)]
 struct SetFigures {
-    /// Times in microseconds, each with digits that occur nowhere else.
+    /// Times in microseconds. Each contains digits that occur nowhere else.
     micros: [u64; 3],
     per_second: f64,
     count: u64,
@@ -75,7 +75,7 @@ fn apply(summary: &mut Summary, set: &SetFigures) {
     summary.confidence.clear();
 }
 
-/// Returns the ways in which a time could be written.
+/// Returns the forms in which a time could be written.
 fn written(micros: u64) -> Vec<String> {
     let ns = micros * 1_000;
     let formatted = record::units::time(ns);

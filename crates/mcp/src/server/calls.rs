@@ -1,4 +1,4 @@
-//! Calls of tools, from their arguments to an answer.
+//! Handles tool calls, from their arguments to the answer.
 
 use std::{
     path::{Path, PathBuf},
@@ -38,11 +38,11 @@ use crate::{
     untrusted,
 };
 
-/// Longest wait of a call for the end of a run, in seconds.
+/// Maximum time in seconds that a call waits for the end of a run.
 const MOST_WAIT_S: u64 = 30;
-/// Largest number of runs on one side of a comparison.
+/// Maximum number of runs on one side of a comparison.
 const MOST_COMPARED: usize = 40;
-/// Longest wait of a start for the name of its run.
+/// Maximum time that a start waits for the name of its run.
 const NAME_WAIT: Duration = Duration::from_secs(5);
 
 /// Result of a call.
@@ -58,7 +58,7 @@ impl From<Answer> for CallOutcome {
     }
 }
 
-/// Runs a tool.
+/// Calls a tool.
 pub(super) async fn call(
     state: &ServerState,
     request: &CallToolRequestParams,
@@ -184,7 +184,7 @@ fn handle() -> String {
     format!("mcp-{now}-{:04x}", session::inputs::random_seed() as u16)
 }
 
-/// Calls a function with an updated process. Returns `None` if the process is unknown.
+/// Updates a process and passes it to a function. Returns `None` if the process is unknown.
 fn with_process<T>(
     state: &ServerState,
     name: &str,
@@ -206,7 +206,7 @@ async fn status(state: &ServerState, arguments: StatusArguments) -> Answer {
         });
         match record {
             Some(Some(record)) => {
-                // The caps are enforced while the record is summarised.
+                // The limits are also enforced while the record is being summarised.
                 let so_far = record.and_then(|record| summary_so_far(&record));
                 let answer = with_process(state, &arguments.run, |process| {
                     status_answer(process, so_far.as_ref())
@@ -219,7 +219,7 @@ async fn status(state: &ServerState, arguments: StatusArguments) -> Answer {
     }
 }
 
-/// Returns the summary of a run in progress. `None` if its record cannot be read yet.
+/// Returns the summary of a run in progress, or `None` if its record cannot be read yet.
 fn summary_so_far(record: &Path) -> Option<Summary> {
     let run = Run::open(record).ok()?;
     Some(analysis::summarise(&Run { live: true, ..run }))
@@ -248,7 +248,7 @@ fn stop(state: &ServerState, values: Map<String, Value>) -> Result<Answer, Strin
     })
 }
 
-/// Result of a process of this server.
+/// Result of a process that this server started.
 enum ProcessResult {
     Answer(Answer),
     /// Folder of the record.
@@ -272,7 +272,7 @@ fn result(state: &ServerState, values: Map<String, Value>) -> Result<Answer, Str
         let answer = match (&process.order.kind, &process.record) {
             (ProcessKind::Search, _) => search(process),
             (ProcessKind::Run, None) => status_answer(process, None),
-            // The record is read below, because the caps are enforced meanwhile.
+            // The record is read later, because the limits must be enforced in the meantime.
             (ProcessKind::Run, Some(record)) => return Ok(ProcessResult::Record(record.clone())),
         };
         Ok(ProcessResult::Answer(answer))
@@ -286,7 +286,7 @@ fn result(state: &ServerState, values: Map<String, Value>) -> Result<Answer, Str
     Ok(run_result(&name, &summary(&record)?, request))
 }
 
-/// Returns the folder of a record that another process wrote, if the run has ended.
+/// Returns the folder of a record written by another process, if the run has ended.
 fn recorded_result(state: &ServerState, name: &str) -> Result<PathBuf, String> {
     let record = recorded(state, name)?;
     if record::is_running(&record) {
@@ -346,7 +346,7 @@ fn compare(state: &ServerState, values: Map<String, Value>) -> Result<Answer, St
     Ok(compare_answer(&baseline, &candidate))
 }
 
-/// Reads the runs of one side, each only once.
+/// Reads the runs of one side. Each run is read only once.
 fn side(state: &ServerState, what: &str, names: &[String]) -> Result<Side, String> {
     let mut records: Vec<PathBuf> = Vec::new();
     for name in names {
