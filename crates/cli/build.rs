@@ -1,5 +1,5 @@
-//! Exports LuaJIT's C interface, so that scripts can load C modules. Exports nothing else, because
-//! exported symbols are always linked.
+//! Exports LuaJIT's C interface, so that scripts can load C modules. Nothing else is exported,
+//! because exported symbols are always linked.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -36,7 +36,7 @@ pub struct Args {
     pub command: CliCommand,
 }
 
-/// Native commands. Help lists those of the front ends after the first group.
+/// Native commands. The help lists the commands of front ends after the first group.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
     /// Run a load test: URL, plan, or another tool's test file

@@ -1,4 +1,5 @@
-//! `loadline audit`. Exit codes: 0 consistent, 1 contradictions, 2 unknown format, 3 unreadable.
+//! The command `loadline audit`. Exit codes: 0 consistent, 1 contradictions, 2 unknown format, 3
+//! unreadable.
 
 use std::path::Path;
 

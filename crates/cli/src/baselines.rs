@@ -1,4 +1,4 @@
-//! Baselines: copies of records, stored under a name.
+//! Baselines, which are copies of records stored under a name.
 
 use std::{
     fs, io,

@@ -23,7 +23,7 @@ pub struct MadeRun {
     pub code: u8,
     pub signal: Option<u8>,
     pub record: Option<PathBuf>,
-    /// Standard error of the run. Empty if the terminal already shows it.
+    /// Standard error of the run. Empty if it has already been shown on the terminal.
     pub text: String,
 }
 
@@ -63,7 +63,7 @@ impl RunEnv<'_> {
         })
     }
 
-    /// Removes the remains of a run that did not start.
+    /// Removes the files of a run that did not start.
     pub fn clear(&self, number: u32) {
         for name in [
             format!("run-{number}.txt"),
@@ -93,7 +93,7 @@ impl RunEnv<'_> {
     }
 }
 
-/// Checks before the runs that the output files are writable.
+/// Checks before the first run that the output files are writable.
 pub fn can_be_written<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<(), CommandError> {

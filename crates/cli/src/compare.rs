@@ -1,4 +1,5 @@
-//! `loadline compare`: finds and checks runs. `decisions::compare` evaluates them.
+//! The command `loadline compare`, which finds and checks runs. `decisions::compare` evaluates
+//! them.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! `loadline demo`: an embedded FHIR target, a test and its report. Works offline and takes less
-//! than a minute.
+//! The command `loadline demo`: an embedded FHIR target, a test and its report. It works offline
+//! and takes less than a minute.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
 //! Distributed runs: `loadline run … --on local|ray`, and `loadline node`. The crate `cluster`
-//! conducts them.
+//! coordinates them.
 
 use cluster::{Backend, ConductorConfig, Local, Ray};
 use plan::{Plan, Share, units::MILLISECOND};
@@ -17,7 +17,7 @@ use crate::{
 };
 
 const MOST: u64 = 4096;
-/// A part must be ready at least this long before its start.
+/// Minimum time between the moment when a part is ready and its start.
 const LEAD_NS: u64 = 50 * MILLISECOND;
 const KEPT: &str = ".nodes";
 
@@ -80,9 +80,7 @@ pub fn must_have_one_load(plan: &Plan) -> Result<(), CommandError> {
 
 /// Returns the options for the conductor.
 ///
-/// # Errors
-///
-/// Returns an error that describes the first invalid option.
+/// Fails with an error that describes the first invalid option.
 pub fn config(
     args: &args::RunArgs,
     plan: &Plan,
@@ -172,11 +170,9 @@ pub fn name(args: &mut args::RunArgs) {
     };
 }
 
-/// Returns the part of the run that `--shard` selects.
+/// Returns the part of the run selected by `--shard`.
 ///
-/// # Errors
-///
-/// Returns an error if a flag is invalid or the start is in the past.
+/// Fails if a flag is invalid or the start is in the past.
 pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, CommandError> {
     let part = &args.part;
     let (text, first, flag) = match (&part.shard, &part.shard_index) {

@@ -1,5 +1,5 @@
-//! `loadline doctor`: measures the timing, requests per core, connections and ports of this
-//! machine.
+//! The command `loadline doctor`, which measures the timing, requests per core, connections and
+//! ports of this machine.
 
 use std::fmt::Write;
 

@@ -38,7 +38,8 @@ impl Embedded {
 
 const MQTT: &str = "mqtt://";
 
-/// Resolves the embedded broker: the broker in the target's lab, or a new one.
+/// Returns the address of the embedded broker. The target's lab may already contain a broker.
+/// Otherwise, a new one is started.
 pub fn broker(
     plan: &mut Plan,
     target: &str,

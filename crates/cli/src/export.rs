@@ -1,4 +1,4 @@
-//! `loadline export`: writes files with which other tools show runs.
+//! The command `loadline export`, which writes files for other tools to show runs.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! `loadline report --server NAME=FILE.csv`: adds external metrics to the report of a run or of a
-//! campaign, without changing the record.
+//! The flag `loadline report --server NAME=FILE.csv`, which adds external metrics to the report of
+//! a run or of a campaign, without changing the record.
 
 use audit::external_metrics::{self, ExternalMetrics, OfferedLoad, Offset};
 use campaign::External;

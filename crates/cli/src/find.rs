@@ -145,13 +145,14 @@ fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Returns the plan of all probes, without its load, to find problems before the first request.
+/// Returns the plan of all probes without its load, in order to find problems before the first
+/// request.
 fn plan(args: &args::Find, what: &str, mocks: &[MockAddress]) -> Result<Plan, CommandError> {
     let run = as_run(what, args)?;
     let flags = load::Flags::read(&run)?;
     let target = run.target.as_deref().or(Some(what));
     let is_lab = target.is_some_and(|target| target.starts_with(lab_process::SCHEME));
-    // The address of an embedded target is still unknown and not needed here.
+    // The address of an embedded target is not known yet and not needed here.
     let target = if is_lab {
         Some("http://127.0.0.1:9")
     } else {

@@ -1,5 +1,5 @@
-//! `loadline gate`: runs a test, compares it with a baseline, and exits with a code for CI
-//! pipelines.
+//! The command `loadline gate`, which runs a test, compares it with a baseline, and exits with a
+//! code for CI pipelines.
 
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
     Ok(gate.exit_code)
 }
 
-/// Finds the baseline: a saved one, or any that `compare` accepts.
+/// Finds the baseline, which is a saved one or any that `compare` accepts.
 fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, CommandError> {
     if let Some(dir) = baselines::find(&args.baselines, text) {
         let entrants = record::all(&dir);
@@ -131,7 +131,7 @@ fn make(
         .flat_map(|url| ["--target".to_owned(), url.clone()])
         .collect();
     flags.extend(args.flags.iter().cloned());
-    // One handle covers all runs, so that a signal between two runs counts.
+    // One handle is used for all runs, so that a signal between two runs is not lost.
     let stop = StopHandle::default();
     let _signal_handler = signals::hear(&stop, String::new(), &log::sink())
         .map_err(|error| CommandError::could_not_run(format!("cannot handle signals: {error}")))?;
@@ -164,7 +164,7 @@ fn make(
             break;
         }
         if ran.code == exit::COULD_NOT_RUN {
-            // More runs are useless without a response or after an internal error.
+            // After a run without a response or with an internal error, more runs are useless.
             break;
         }
     }
@@ -197,8 +197,8 @@ fn decide(
 
 /// Saves the runs for `--save-baseline`.
 ///
-/// Runs that were compared with a baseline must pass. `unfit` is the reason why these runs
-/// cannot serve as a baseline.
+/// Runs that were compared with a baseline must pass. `unfit` is the reason why these runs cannot
+/// be used as a baseline.
 fn save(
     gate: &mut Gate,
     args: &args::Gate,

@@ -1,4 +1,4 @@
-//! `-H 'Name: value'`: headers for all requests that do not set them.
+//! The flag `-H 'Name: value'`, which sets a header for all requests that do not set it themselves.
 
 use plan::{Plan, Request, Template};
 

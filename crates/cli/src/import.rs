@@ -1,5 +1,5 @@
-//! `loadline report FILE`: renders results of other tools. A file that cannot be read completely is
-//! not rendered.
+//! The command `loadline report FILE`, which renders results of other tools. A file that cannot be
+//! read completely is not rendered.
 
 use std::{
     fs, io,
@@ -110,8 +110,8 @@ fn set(path: &Path) -> Vec<PathBuf> {
     siblings.into_iter().filter(|file| file.is_file()).collect()
 }
 
-/// Returns the folder of a report, such as `run.json-report` for `run.json`. [`OF`] names the
-/// source.
+/// Returns the folder of a report, such as `run.json-report` for `run.json`. The file [`OF`] in the
+/// folder names the source.
 fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
     let could_not = |what: &Path, error: &io::Error| ImportError {
         line: format!("cannot write {}: {error}", what.display()),

@@ -161,7 +161,7 @@ fn word(name: &str) -> String {
 fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let mut options = OpenOptions::new();
     options.write(true);
-    // This is atomic and keeps a file that was created meanwhile.
+    // Renaming is atomic, and a file that was created in the meantime is kept.
     if force {
         options.create(true).truncate(true);
     } else {

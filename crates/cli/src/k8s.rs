@@ -1,5 +1,5 @@
-//! `loadline k8s render`: writes the manifests of a distributed run. Reads the test as a run would,
-//! to find problems early.
+//! The command `loadline k8s render`, which writes the manifests of a distributed run. It reads the
+//! test as a run would, to find problems early.
 
 use clap::Parser;
 use k8s::{Job, RenderOptions, Unusable};

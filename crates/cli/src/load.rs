@@ -1,5 +1,5 @@
-//! Flags that define the load: parses them, creates plans for URLs, and replaces the load of a
-//! file.
+//! Flags that define the load. This module parses them, creates plans for URLs, and replaces the
+//! load of a file.
 
 use plan::mocks::MockAddress;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl Flags {
             .as_deref()
             .map(|text| units::parse_rate(text).map_err(|e| flag_error("--rate", text, &e)));
         let duration = args.duration.as_deref().map(|text| {
-            // Like `--rate 100`, a number without a unit is in seconds.
+            // A number without a unit is in seconds, as in `--rate 100`.
             let is_bare = text.trim().parse::<f64>().is_ok();
             let in_seconds = if is_bare {
                 format!("{}s", text.trim())
@@ -147,7 +147,7 @@ pub fn load(
     Ok(plan)
 }
 
-/// Applies `--http`. Only scenarios use other versions than HTTP/1.1.
+/// Applies `--http`. Only scenarios support versions other than HTTP/1.1.
 fn override_version(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> {
     let Some(name) = &args.http else {
         return Ok(());
@@ -184,7 +184,7 @@ fn override_trace_context(plan: &mut Plan, args: &args::RunArgs) -> Result<(), C
     Ok(())
 }
 
-/// Returns the flag that would replace several workloads by one load.
+/// Returns the flag that would replace several workloads with a single load.
 fn flag_of_one_load(args: &args::RunArgs, flags: &Flags) -> Option<&'static str> {
     let flags = [
         (flags.rate.is_some(), "--rate"),

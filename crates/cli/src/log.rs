@@ -32,7 +32,7 @@ pub fn warning(line: impl Display) {
     say(format_args!("loadline: warning: {line}"));
 }
 
-/// Prints without blocking. Called just before the process exits.
+/// Prints a message without blocking. Called just before the process exits.
 pub fn last_words(line: impl Display) {
     let stderr = std::io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
@@ -44,7 +44,7 @@ pub fn last_words(line: impl Display) {
         let text = line
             .strip_prefix("\r\x1b[J")
             .filter(|_| !stderr.is_terminal());
-        // Bypass the lock of the standard library, which another thread may hold.
+        // Bypass the lock of the standard library, because another thread may hold it.
         let _ = rustix::io::write(&stderr, text.unwrap_or(&line).as_bytes());
     }
 }
@@ -54,7 +54,7 @@ static LOST: AtomicBool = AtomicBool::new(false);
 static ALONE: AtomicBool = AtomicBool::new(false);
 const STDOUT: &str = "-";
 
-/// Keeps standard output free of other text if the path is `-`.
+/// Keeps other text off standard output if the path is `-`.
 pub fn makes_way(path: Option<&Path>) {
     if path.is_some_and(is_stdout) {
         ALONE.store(true, Ordering::Relaxed);
@@ -89,7 +89,7 @@ pub fn terminal() -> Option<Columns> {
     (columns > 0).then(|| Columns::new(columns))
 }
 
-/// Prints a summary, in colour on terminals unless it is in another tool's format.
+/// Prints a summary. On terminals it is coloured, unless it is in another tool's format.
 pub fn summary(text: &str) {
     let text = &redact::line(text);
     if ALONE.load(Ordering::Relaxed) || !colour::shows() {

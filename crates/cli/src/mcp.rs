@@ -1,4 +1,4 @@
-//! `loadline mcp`: serves agents over standard input and output.
+//! The command `loadline mcp`, which serves agents over standard input and output.
 
 use std::io::IsTerminal;
 

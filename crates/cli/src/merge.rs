@@ -1,4 +1,4 @@
-//! `loadline merge`: merges the parts of a run and shows the result.
+//! The command `loadline merge`, which merges the parts of a run and shows the result.
 
 use record::{Merged, Run, RunLocation, Truncation, units};
 use report::console;

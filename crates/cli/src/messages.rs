@@ -1,5 +1,5 @@
-//! MQTT clients and WebSocket listeners that run alongside scenarios: when to omit them, and the
-//! ledger of their messages.
+//! MQTT clients and WebSocket listeners that run alongside scenarios. Determines when to omit them,
+//! and counts their messages.
 
 use measure::label::LabelGroup;
 use plan::{Criterion, Note, Plan, criteria::Metric};
@@ -74,7 +74,7 @@ pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
     has_some.then(|| frontend_mqtt::background::found(run))
 }
 
-/// Returns the ledger of listeners as counts by name, and a note if there are none.
+/// Returns the counts of the listeners by name, and a note if there are no listeners.
 pub fn found_by_listeners(run: &Run) -> (Option<String>, serde_json::Value) {
     let counts = report::deliveries::listener_counts(run).counters;
     let is_unfinished = !counts.contains_key("listeners");

@@ -1,4 +1,4 @@
-//! `loadline mock FILE`, and mocks that start with a run.
+//! The command `loadline mock FILE`, and mocks that start with a run.
 
 use plan::mocks::MockAddress;
 use std::{net::IpAddr, path::Path};
@@ -35,7 +35,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
         return Err((vec![line], exit::BAD_INPUT));
     }
     notes.iter().for_each(log::warning);
-    // Listen before printing `ready`, so that any later signal is handled.
+    // Install the handlers before printing `ready`, so that any later signal is handled.
     let end = lab::Stop::listen(args.until_stdin_closes);
     let end = end.map_err(|error| cannot(error.to_string()))?;
     let seed = match args.seed {

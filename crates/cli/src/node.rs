@@ -1,5 +1,5 @@
-//! `loadline node`: one process of a distributed run. Its conductor starts it and exchanges
-//! messages with it over standard input and output.
+//! The command `loadline node`, which runs one process of a distributed run. Its conductor starts
+//! it and exchanges messages with it over standard input and output.
 
 use std::{fs::File, io, os::fd::AsFd};
 
@@ -16,7 +16,7 @@ use crate::{
 
 pub fn node() -> u8 {
     let mut guards = Vec::new();
-    // Standard output carries messages to the conductor, so scripts print to a copy.
+    // Standard output carries messages for the conductor, so scripts print to a copy of it.
     let apart = io::stdout().as_fd().try_clone_to_owned();
     let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
     let output = match apart {

@@ -1,4 +1,5 @@
-//! `loadline run … --probe`: turns a run into a probe of `find`. The flags are internal.
+//! The flag `loadline run … --probe`, which turns a run into a probe of `find`. These flags are
+//! internal.
 
 use plan::{Load, Phase, Plan, Probing, Shape, UserPhase, units};
 
@@ -7,9 +8,9 @@ use crate::error::{CommandError, flag_error};
 pub const PHASE: &str = find::PHASE;
 const SETTLING: &str = "settling";
 
-/// Adds time to settle and drops the file's criteria, because the search sets its own.
+/// Adds time to settle and removes the file's criteria, because the search sets others.
 pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), CommandError> {
-    // Listeners connect before the time to settle.
+    // Listeners connect before the time to settle begins.
     plan.remove_connect_phase();
     make_load(plan, settle, until)?;
     plan.add_connect_phase();

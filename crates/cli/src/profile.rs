@@ -1,4 +1,4 @@
-//! `loadline plan`: shows the load profile of a test without sending requests.
+//! The command `loadline plan`, which shows the load profile of a test without sending requests.
 
 use std::path::PathBuf;
 

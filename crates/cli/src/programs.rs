@@ -1,5 +1,5 @@
-//! Translates the flags of `loadline run` for test files that are programs, which the original
-//! tool runs.
+//! Translates the flags of `loadline run` for test files that are programs and are run by the
+//! original tool.
 
 use plan::criteria;
 use session::{ExternalTool, RunOptions, exit};
@@ -28,7 +28,7 @@ pub fn run(
     }
 }
 
-/// Describes an invalid value, because the program's message would not name the flag.
+/// Describes an invalid value, because the program's error would not name the flag.
 fn wrong(args: &args::RunArgs) -> Option<String> {
     let check = |text: &String| {
         Some(

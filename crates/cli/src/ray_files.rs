@@ -44,7 +44,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let mut files: Vec<PathBuf> = named.chain(flags).chain(bodies).collect();
     files.sort();
     files.dedup();
-    // Nodes resolve the names again in their own folder.
+    // Nodes resolve the names again in their folder.
     let spelled = spelled_out(args, &files);
     for path in &mut files {
         if !path.is_absolute() {

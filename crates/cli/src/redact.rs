@@ -1,4 +1,4 @@
-//! Redacts text outside a run: lines on the terminal, and names in searches, gates and profiles.
+//! Redacts text outside of a run: lines on the terminal, and names in searches, gates and profiles.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! `loadline report`: renders a record again.
+//! The command `loadline report`, which renders a record again.
 
 use std::path::{Path, PathBuf};
 
@@ -103,8 +103,8 @@ pub fn runs(named: Option<&Path>) -> PathBuf {
     named.unwrap_or_else(|| PathBuf::from(RUNS))
 }
 
-/// Renders the folder of a campaign, which may be incomplete.
-/// Writes the derived files. A campaign must not use files that contain external metrics.
+/// Renders the folder of a campaign, which may be incomplete. Also writes the derived files, unless
+/// they contain external metrics, because a campaign must not use them.
 fn derive(run: &Run, page: &Page, has_external: bool, sink: &SharedMessageSink) -> Derived {
     let written = derived_files::derive(run, page, sink);
     let dir = run.dir.as_ref().filter(|_| has_external);
@@ -181,7 +181,7 @@ fn not_rendered(error: &NotRendered) -> u8 {
     }
 }
 
-/// Returns the exit code that the run had. The number of a signal is not recorded.
+/// Returns the exit code of the recorded run. The number of a signal is not recorded.
 fn recorded_code(run: &record::Run, code: u8) -> u8 {
     let end = run.manifest.end.as_ref();
     match end.and_then(|end| end.cause.as_deref()) {

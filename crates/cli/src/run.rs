@@ -1,5 +1,5 @@
-//! `loadline run`: runs a URL, native plan, script or program with the flags, report and exit codes
-//! of Loadline.
+//! The command `loadline run`: runs a URL, native plan, script or program, with the flags, report
+//! and exit codes of Loadline.
 
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
         return Err(problems.into());
     }
     let hooks = front_ends::hooks(&plan).map_err(CommandError::bad_input)?;
-    // Check hosts before the script starts, because the script resolves addresses.
+    // Check the hosts before the script starts, because the script resolves addresses.
     Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     must_have_arrivals(&plan, seed)?;
@@ -222,11 +222,11 @@ fn asked<'a>(
     })
 }
 
-/// Printed after the iteration instead of before it.
+/// Printed after the iteration rather than before it.
 const ONE_IS_TOO_FEW: &str =
     "a single iteration (--once) cannot decide these criteria, so they are not judged";
 
-/// Refuses a load, or a workload, whose first arrival is due after its end.
+/// Refuses a load or a workload if its first arrival is due after its end.
 fn must_have_arrivals(plan: &Plan, seed: u64) -> Result<(), CommandError> {
     if let Some(workload) = plan.workload_without_arrivals(seed) {
         return Err(CommandError::bad_input(format!(
@@ -315,7 +315,7 @@ fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandErro
     Ok(())
 }
 
-/// Reports criteria that this load cannot decide, before it is sent.
+/// Reports criteria that this load cannot decide, before any request is sent.
 fn tell_too_few(plan: &Plan, seed: u64) {
     if !plan.policy.criteria.is_empty() && matches!(plan.load, Load::Open { .. }) {
         let profile = Profile::new(plan, seed, Assumed::default(), &[]);

@@ -1,5 +1,5 @@
-//! Completions, man pages, and the help without arguments, all derived from the definition of the
-//! command line.
+//! Completions, man pages, and the help shown without arguments. All of them are derived from the
+//! definition of the command line.
 
 use std::{
     path::Path,

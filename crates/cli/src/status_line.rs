@@ -1,5 +1,5 @@
 //! A block of lines on standard error that is updated in place. The block is removed before other
-//! output.
+//! output is printed.
 
 use std::{
     io::{IsTerminal, Write, stderr},
@@ -27,7 +27,7 @@ pub fn size() -> (usize, usize) {
 
 pub fn draw(lines: &[StyledLine]) {
     let (columns, rows) = size();
-    // A block as high as the terminal would scroll it.
+    // The terminal would scroll if the block were as high as the terminal.
     let lines = &lines[..lines.len().min(rows.saturating_sub(1))];
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
     // The terminal truncates lines that are still too wide.
@@ -51,7 +51,7 @@ pub fn clear() {
     }
     let (columns, _) = size();
     let up = up(&drawn, columns);
-    // Clear line by line, because some terminals keep a block that is cleared as a whole in their
+    // Clear line by line. If the block is cleared as a whole, some terminals keep it in their
     // scrollback.
     let lines = "\x1b[2K\n".repeat(rows(&drawn, columns));
     let out = format!("{up}{lines}\x1b[J{up}");

@@ -1,4 +1,5 @@
-//! Shows progress on standard error: a screen on terminals, or a line every five seconds.
+//! Shows progress on standard error, as a screen on terminals and otherwise as a line every five
+//! seconds.
 
 use measure::{Interval, recent::Recent};
 use record::{Model, Run};

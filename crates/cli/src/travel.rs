@@ -1,4 +1,4 @@
-//! Flags for transport: certificates, addresses, Unix socket. They override the file and are
+//! Flags for the transport: certificates, addresses, Unix socket. They override the file and are
 //! checked before the first request.
 
 use std::{os::unix::fs::FileTypeExt, path::Path};

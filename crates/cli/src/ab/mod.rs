@@ -1,5 +1,5 @@
-//! `loadline ab`: runs a test alternately against two targets until it is decided whether they
-//! differ. `decisions::compare` evaluates the runs.
+//! The command `loadline ab`, which runs a test alternately against two targets until it is decided
+//! whether they differ. `decisions::compare` evaluates the runs.
 
 mod target_process;
 
@@ -211,7 +211,7 @@ impl Ab<'_> {
         }
         let mut tags = vec![format!("ab-{}", target.name)];
         tags.extend(self.args.tag.iter().cloned());
-        // Runs with the same seed would have equal arrivals and vary too little.
+        // Runs with the same seed would have identical arrivals and vary too little.
         let seed = probe_seed(self.seed, self.number as usize);
         let mut flags = target.flags.clone();
         flags.extend(["--seed".to_owned(), seed.to_string()]);

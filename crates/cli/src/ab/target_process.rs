@@ -19,9 +19,9 @@ use crate::error::CommandError;
 
 const LOOK: Duration = Duration::from_millis(50);
 const START_NS: u64 = 60 * plan::units::SECOND;
-/// Number of polls before the process is killed, which takes five seconds.
+/// Number of checks before the process is killed, which take five seconds in total.
 const END_LOOKS: u32 = 100;
-/// Kills the group when standard input closes, even if this process is killed.
+/// Shell command that kills the group when standard input closes, even if this process is killed.
 const GUARD: &str = "read -r _; kill -s KILL -- -\"$1\"";
 
 pub struct TargetProcess {
@@ -147,7 +147,7 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.signal(Some(Signal::TERM));
         for _ in 0..END_LOOKS {
-            // A group leader that was not reaped would count as running.
+            // A group leader that has not been reaped would count as running.
             let _ = self.child.try_wait();
             if !self.signal(None) {
                 break;

@@ -1,11 +1,11 @@
-//! What mocks, background MQTT clients and listeners found during a run.
+//! Findings of mocks, background MQTT clients and listeners during a run.
 
 use plan::mocks::MockAddress;
 use session::{FinishedRun, mock_process};
 
 use crate::{log, messages};
 
-/// Which clients of a plan found something, in addition to its scenarios.
+/// The clients of a plan that had findings, in addition to its scenarios.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OtherClients {
     pub mqtt: bool,

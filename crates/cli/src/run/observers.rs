@@ -1,4 +1,4 @@
-//! What is shown during and after a run.
+//! Observers that show a run while it is in progress and after it has ended.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use worker::OutputLine;
 
 use crate::{log, rerender, shell, terminal::Progress};
 
-/// Shows a run of Loadline, and decides its exit code.
+/// Shows a run of Loadline and determines its exit code.
 pub(super) struct Native {
     pub(super) progress: ProgressObserver,
     pub(super) script: Option<Box<dyn ScriptRun>>,
@@ -84,7 +84,7 @@ impl RunObserver for Native {
         if let Some(error) = outcome.error {
             log::error(error);
         }
-        // A failed iteration is a failure even without criteria.
+        // A failed iteration counts as a failure even without criteria.
         let code = match exit::code(outcome) {
             exit::PASS if self.tries && !console::is_through(outcome.summary) => exit::FAIL,
             code => code,
@@ -97,7 +97,7 @@ impl RunObserver for Native {
     }
 }
 
-/// Shows progress, and keeps the figures for a script's `done`.
+/// Shows progress, and stores the figures for a script's `done`.
 pub(super) struct ProgressObserver {
     pub(super) mocks: Vec<MockAddress>,
     screen: Progress,

@@ -1,5 +1,5 @@
-//! Runs an experiment: starts the reference server and the installed command with a plan, then
-//! reads both ledgers.
+//! Runs an experiment: starts the reference server, runs the installed command with a plan, and
+//! reads the results of both.
 
 use std::{
     fs,
@@ -28,7 +28,8 @@ pub struct Experiment {
     pub connections: Option<u32>,
     pub timeout: &'static str,
     pub drain: &'static str,
-    /// Whether a witness thread watches the machine, which disturbs assertions about microseconds.
+    /// Whether a witness thread observes the machine. The thread affects measurements in
+    /// microseconds.
     pub witness: bool,
     pub pacing_slack: &'static str,
 }
@@ -69,7 +70,7 @@ pub struct Results {
     intended: Vec<(String, u64)>,
 }
 
-/// A served request. Times are in nanoseconds of `CLOCK_MONOTONIC`.
+/// A request that the server received. Times are in nanoseconds of `CLOCK_MONOTONIC`.
 pub struct Served {
     pub intended_ns: u64,
     pub released_ns: u64,
@@ -195,7 +196,7 @@ impl RunningExperiment {
         }
     }
 
-    /// Waits for both processes to end and reads both ledgers.
+    /// Waits until both processes have ended, and reads the results of both.
     pub fn finish(mut self) -> Result<Results, String> {
         let exit = self.generator.wait().map_err(|e| e.to_string())?.code();
         let seen = self.witness.take().map(Witness::end);
@@ -239,8 +240,8 @@ impl Results {
         times
     }
 
-    /// Returns the times from intended start to arrival at the server, in nanoseconds and in plan
-    /// order.
+    /// Returns the time from the intended start until arrival at the server for each request, in
+    /// nanoseconds and in the order of the plan.
     #[must_use]
     pub fn delays(&self) -> Vec<i64> {
         let arrived = |(id, intended): &(String, u64)| {

@@ -1,4 +1,4 @@
-//! Sets the CPU affinity of child processes and takes CPU time from them.
+//! Sets the CPU affinity of child processes and withholds CPU time from them.
 
 use std::{
     process::Child,
@@ -17,7 +17,7 @@ use rustix::{
 };
 use worker::clock;
 
-/// How long a starved process runs, and then does not run.
+/// Length of the periods in which a starved process alternately runs and is stopped.
 const HALF_NS: u64 = 50_000_000;
 
 pub struct OnCore {
@@ -53,7 +53,8 @@ impl Drop for OnCore {
     }
 }
 
-/// A thread that waits on the generator's core, to attribute delays to the machine.
+/// A thread that waits on the load generator's core. It shows whether a delay was caused by the
+/// machine.
 pub struct Witness {
     end: Arc<AtomicBool>,
     thread: JoinHandle<Vec<u64>>,

@@ -1,5 +1,5 @@
-//! `loadline selftest`: compares reports with the reference server's log or with a closed form, on
-//! this machine.
+//! The command `loadline selftest`, which compares reports with the reference server's log or with
+//! a closed form, on this machine.
 
 mod cases;
 mod experiment;
@@ -103,7 +103,7 @@ fn ms(value: f64) -> String {
 pub struct Depth {
     pub seconds: u64,
     pub microseconds: bool,
-    /// Numbers of runs that check for false alarms: healthy, starved, stalled.
+    /// Numbers of runs used to check for false alarms: healthy, starved, stalled.
     pub runs: (usize, usize, usize),
     /// Number of closed-loop runs: healthy, starved, with a busy neighbour.
     pub closed: (usize, usize, usize),
@@ -164,7 +164,7 @@ pub fn command(args: &args::Selftest) -> u8 {
     if failed == 0 { exit::PASS } else { exit::FAIL }
 }
 
-/// Runs a case. Repeats a failed case that depends on timing, and shows both results.
+/// Runs a case. If a case that depends on timing fails, it is repeated, and both results are shown.
 fn run_case(case: &Case, depth: Depth, once: bool) -> bool {
     let attempts = if case.timing && !once { 2 } else { 1 };
     for attempt in 1..=attempts {

@@ -1,4 +1,4 @@
-//! The reference server's log: arrival and release of every request.
+//! The reference server's log, with the arrival and release of every request.
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 #[derive(Debug, Default)]
 pub struct Truth {
-    /// Arrival and release of requests by id, in nanoseconds of `CLOCK_MONOTONIC`. The release is
+    /// Arrival and release of requests by ID, in nanoseconds of `CLOCK_MONOTONIC`. The release is
     /// `None` if there was no response.
     pub requests: HashMap<String, (u64, Option<u64>)>,
     pub others: u64,
@@ -42,7 +42,7 @@ impl Truth {
     }
 }
 
-/// Returns a quantile, using the definition of rank that reports use.
+/// Returns a quantile, with the same definition of rank that reports use.
 #[must_use]
 pub fn quantile(sorted: &[u64], q: f64) -> u64 {
     let rank = measure::histogram::rank_of(q, sorted.len() as u64).unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Searches on simulated services. Compares the results and intervals with known load lines.
+//! Searches on simulated services. The results and intervals are compared with known load lines.
 
 use std::thread;
 
@@ -12,7 +12,7 @@ const COVERED: f64 = 0.95;
 const ERROR: f64 = 0.03;
 /// Minimum share of searches on a drifting service that must end without a load line.
 const DRIFTS: f64 = 0.8;
-/// Default total budget and probe length of a search, in seconds.
+/// Default duration of a search and of a probe, in seconds.
 const USUAL: (f64, f64) = (300.0, 15.0);
 
 pub fn load_lines(depth: Depth) -> Result<Vec<Assertion>, String> {
@@ -69,7 +69,7 @@ fn least(searches: u64) -> u64 {
         return (COVERED * searches as f64).ceil() as u64;
     }
     let n = searches as f64;
-    // Sum up the binomial distribution from 0.
+    // Add up the binomial distribution from 0.
     let mut share = (1.0 - COVERED).powf(n);
     let (mut below, mut count) = (share, 0);
     while below <= 0.025 && count < searches {

@@ -1,4 +1,5 @@
-//! False positives and detection rate of comparisons on simulated groups of runs.
+//! Tests the rate of false positives and the detection rate of comparisons, with simulated groups
+//! of runs.
 
 use decisions::compare::{
     CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit, one_figure,

@@ -1,4 +1,4 @@
-//! Detection of shifts in simulated histories.
+//! Tests the detection of shifts in simulated histories.
 
 use plan::rng::{Purpose, Rng};
 use statistics::change_points;

@@ -1,5 +1,5 @@
-//! Compares reported latency with the server's behaviour: stalls, connection limits, slow requests
-//! and queues.
+//! Compares the reported latency with the server's behaviour: stalls, connection limits, slow
+//! requests and queues.
 
 use super::{
     super::{
@@ -90,15 +90,15 @@ fn stall(depth: Depth, seconds: f64) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// Compares with the formula Quantile(q) = S − (1−q) × D / n × (1 − λ / μ), for n stalls of length
-/// S within D seconds, arrival rate λ and drain rate μ. Without a cap, the last factor is 1. Other
-/// delays of the server widen the bounds.
+/// Compares percentiles with the formula Quantile(q) = S − (1−q) × D / n × (1 − λ / μ), for n
+/// stalls of length S within D seconds, arrival rate λ and drain rate μ. Without a limit on the
+/// drain rate, the last factor is 1. Other delays of the server widen the bounds.
 fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<Assertion> {
     let zero = results.run.manifest.start.monotonic_ns;
     let end = zero + experiment.seconds * 1_000_000_000;
     let stalls = &results.truth.stalls;
     let whole = |(begin, stop): &(u64, u64)| *begin >= zero && *stop <= end;
-    // A stall that is cut off by the end has no closed form.
+    // For a stall that is cut off by the end, there is no closed form.
     if stalls.iter().all(|stall| !whole(stall))
         || stalls.iter().any(|stall| !whole(stall) && stall.0 < end)
     {
@@ -134,7 +134,7 @@ fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<As
         let (low, high) = (low - slack(low) - hold_up, high + slack(high) + hold_up);
         Assertion::between(what, low, high, measured).excused(results.machine_was_late)
     };
-    // Without a cap, the mean wait is S² / 2 per stall and second of arrivals.
+    // Without a limit, the mean wait is S² / 2 per stall and second of arrivals.
     let mean = length * length / 2.0 * number / duration_ms + results.service_s() * 1e3;
     let of_all = within(
         format!("{name}mean, closed form"),
@@ -159,7 +159,7 @@ fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<As
 
 const DISTURBED_NS: u64 = 5_000_000;
 
-/// Speed at which the server drained its backlogs after stalls, from its log.
+/// Rate at which the server worked off its backlog after stalls, according to its log.
 struct Backlog {
     per_second: f64,
     ends: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Checks that ledgers add up and match the server's counts under failures.
+//! Checks that the counts add up and match those of the server, even after failures.
 
 use super::{
     super::{

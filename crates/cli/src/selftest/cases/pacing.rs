@@ -60,7 +60,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// Checks that the default slack increases the lateness by at most the slack.
+/// Checks that the default slack increases the lateness by no more than the slack.
 fn with_slack(depth: Depth) -> Result<Assertion, String> {
     let pairs = Pairs::measure(10_000, "100us", depth)?;
     Ok(Assertion::at_most(
@@ -86,7 +86,7 @@ struct Paced {
 
 impl Pairs {
     fn measure(rate: u64, pacing_slack: &'static str, depth: Depth) -> Result<Pairs, String> {
-        // At the lower rate, the start of a run has more weight.
+        // At the lower rate, the start of a run carries more weight.
         let (number, seconds) = match (depth.microseconds, rate) {
             (false, _) => (1, 2),
             (true, 10_000..) => (5, 2),
@@ -152,8 +152,8 @@ fn actual_rate(pairs: &Pairs, rate: u64, tolerance: f64) -> Assertion {
     }
 }
 
-/// Returns by how many milliseconds the last tenth is later than the first. Uses the smallest
-/// delays, which ignores hiccups.
+/// Returns how many milliseconds later the last tenth is than the first. Only the smallest delays
+/// are compared, so that interruptions are ignored.
 fn drift_ms(results: &Results) -> f64 {
     let delays = results.delays();
     let tenth = (delays.len() / 10).max(1);
@@ -166,7 +166,8 @@ fn drift_ms(results: &Results) -> f64 {
     }
 }
 
-/// Returns the sorted lateness of a loop that only waits, which is the limit of this machine.
+/// Returns the sorted lateness of a loop that only waits. It is the best that this machine can
+/// achieve.
 pub fn bare_loop(rate: u64, seconds: u64) -> Vec<u64> {
     let _core = OnCore::number(1);
     let mut lateness = worker::clock::bare_timer_loop(1_000_000_000 / rate, rate * seconds);

@@ -1,4 +1,4 @@
-//! Sweeps over simulated levels: with a peak, without one, and with a pool.
+//! Tests sweeps over simulated levels: with a peak, without a peak, and with a pool.
 
 use decisions::find::{
     simulated::POOL,
@@ -21,7 +21,7 @@ const GROWS: Law = Law {
     crosstalk: 0.0,
     ..PEAKS
 };
-/// Users at the peak, √((1 − s) / k), and the throughput there.
+/// Number of users at the peak, √((1 − s) / k), and the throughput there.
 const PEAK: (f64, f64) = (21.8, 739.8);
 const PLATEAU: f64 = 160.0;
 

@@ -1,4 +1,4 @@
-//! Steady-state results of simulated runs: warm-up, drift, shift, steady, overload.
+//! Tests the steady-state analysis of simulated runs: warm-up, drift, shift, steady, overload.
 
 use analysis::steady::{
     Behaviour, Steady,

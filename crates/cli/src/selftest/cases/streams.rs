@@ -15,7 +15,7 @@ use super::super::{
 
 const USERS: &str = "50";
 
-/// What the model API logged about complete responses, in nanoseconds.
+/// Times that the model API logged for complete responses, in nanoseconds.
 #[derive(Default)]
 struct StreamTruth {
     first_tokens: Vec<u64>,

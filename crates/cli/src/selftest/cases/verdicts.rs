@@ -1,5 +1,5 @@
-//! Checks that the verdict on the measurement detects faults of the generator and raises no false
-//! alarms.
+//! Checks that the verdict on the measurement detects faults of the load generator and raises no
+//! false alarms.
 
 use super::super::{
     Assertion, Depth,
@@ -56,7 +56,7 @@ pub fn verdicts(depth: Depth) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// Tests closed loops. They have no lateness, so faults appear as stalls.
+/// Tests closed loops. Their requests cannot be late, so faults appear as stalls.
 fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
     let (healthy, stolen, neighbours) = depth.closed;
     let closed = Experiment {
@@ -74,7 +74,7 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
         let results = results?;
         Ok(verdict(&results) == "INVALID" && results.exit == Some(4))
     })?;
-    // If a neighbouring process changes the figures, the verdict must say so.
+    // If a neighbouring process affects the figures, the verdict must report it.
     let unsaid = count(neighbours, || {
         let running = closed.start()?;
         let neighbour = Neighbour::on_core(1);
@@ -132,13 +132,14 @@ impl RunVerdicts {
             what: what.to_owned(),
             expected: self.decided.to_string(),
             measured: format!("{}{remarks}", self.well),
-            // Only a long self-test needs decided runs, because the machine may be busy.
+            // Only a long self-test requires decided runs, because the machine may be busy.
             holds: self.well == self.decided && (self.decided > 0 || !depth.microseconds),
         }
     }
 }
 
-/// Repeats an experiment. A verdict other than VALID is excused if the witness thread was late too.
+/// Repeats an experiment. A verdict other than VALID is excused if the witness thread was also
+/// late.
 fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<RunVerdicts, String> {
     let mut reported = RunVerdicts::default();
     for _ in 0..runs {
