@@ -12,7 +12,7 @@ use crate::{log, status_line, steps};
 
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 
-pub struct Progress {
+pub struct TerminalProgress {
     is_quiet: bool,
     screen: bool,
     next_plain_ns: u64,
@@ -20,10 +20,10 @@ pub struct Progress {
     recent: Recent,
 }
 
-impl Progress {
+impl TerminalProgress {
     #[must_use]
-    pub fn new(is_quiet: bool) -> Progress {
-        Progress {
+    pub fn new(is_quiet: bool) -> TerminalProgress {
+        TerminalProgress {
             is_quiet,
             screen: status_line::possible() && !is_quiet,
             next_plain_ns: PLAIN_EVERY_NS,
@@ -42,7 +42,7 @@ fn draw(run: &Run, interval: Option<&Interval>) {
     status_line::draw(&console::screen(&ScreenModel::new(run, interval), columns));
 }
 
-impl Observer for Progress {
+impl Observer for TerminalProgress {
     fn started(&mut self, run: &Run) {
         // A single iteration is too short for a screen.
         self.screen &= run.manifest.load.model != Model::Once;

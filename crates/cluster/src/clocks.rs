@@ -7,7 +7,7 @@ const DRIFT_NS: u64 = 500_000;
 /// The timestamps of an exchange. `asked` and `answered` are from this clock, `came` and `went`
 /// from the other clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exchange {
+pub struct ClockExchange {
     pub asked_ns: u64,
     pub came_ns: u64,
     pub went_ns: u64,
@@ -21,7 +21,7 @@ pub struct Offset {
     pub error_ns: u64,
 }
 
-impl Exchange {
+impl ClockExchange {
     #[must_use]
     pub fn offset(&self) -> Offset {
         let there = i128::from(self.came_ns) - i128::from(self.asked_ns);
@@ -87,7 +87,7 @@ mod tests {
             let mut now = 10_000_000_000_000u64;
             for (there, back, held) in round_trips {
                 let came_ns = (now + there).saturating_add_signed(truth);
-                let exchange = Exchange {
+                let exchange = ClockExchange {
                     asked_ns: now,
                     came_ns,
                     went_ns: came_ns + held,

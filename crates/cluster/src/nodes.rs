@@ -12,7 +12,7 @@ use record::{NodeRow, NodeState, NodeSum, Replica, units};
 use worker::clock;
 
 use crate::{
-    clocks::{Exchange, Offset},
+    clocks::{ClockExchange, Offset},
     link::{Backend, Link},
     wire::{self, Facts, PROTOCOL, ToConductor, ToNode},
 };
@@ -60,7 +60,7 @@ impl RemoteNode {
 
     pub fn pong(&mut self, number: u64, came_ns: u64, went_ns: u64, at_ns: u64) -> Option<Offset> {
         (number == self.asked.0).then(|| {
-            let exchange = Exchange {
+            let exchange = ClockExchange {
                 asked_ns: self.asked.1,
                 came_ns,
                 went_ns,

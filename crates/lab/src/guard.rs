@@ -17,7 +17,7 @@ use crate::{LabError, LabOptions, clock};
 
 pub(crate) const OPTIONS: &[&str] = &["work", "max-in-flight"];
 
-struct Limits {
+struct GuardSettings {
     work_ns: u64,
     most: Option<u64>,
     here: AtomicU64,
@@ -50,7 +50,7 @@ pub(crate) fn attach(
     if work_ns == 0 && most.is_none() {
         return Ok(routes);
     }
-    let limits = Arc::new(Limits {
+    let limits = Arc::new(GuardSettings {
         work_ns,
         most,
         here: AtomicU64::new(0),
@@ -67,7 +67,7 @@ impl Drop for Here<'_> {
     }
 }
 
-async fn guard(State(limits): State<Arc<Limits>>, request: Request, next: Next) -> Response {
+async fn guard(State(limits): State<Arc<GuardSettings>>, request: Request, next: Next) -> Response {
     let before = limits.here.fetch_add(1, Ordering::Relaxed);
     let _here = Here(&limits.here);
     if limits.most.is_some_and(|most| before >= most) {

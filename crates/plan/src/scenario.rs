@@ -9,7 +9,7 @@ use crate::{
     template::Template,
     websocket::{WebSocketConnect, WebSocketStep},
 };
-use query::filtrex::Expression;
+use query::filtrex::Filtrex;
 
 mod flow;
 
@@ -166,7 +166,7 @@ pub struct Block {
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
     /// Skips the steps if the expression is false.
-    If(Expression),
+    If(Filtrex),
     /// A transaction. Reports have a row with this name.
     Group(String),
 }
@@ -208,7 +208,7 @@ pub struct Request {
     /// User and password for Basic authentication.
     pub basic_auth: Option<(Template, Template)>,
     /// Condition of the step. The step is skipped if the condition is false.
-    pub condition: Option<Expression>,
+    pub condition: Option<Filtrex>,
     /// Function that decides whether the step runs, in place of a condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_if: Option<Call>,

@@ -11,14 +11,14 @@ const NAMES: [&str; 3] = ["series", "metric", "name"];
 const VALUE: &str = "value";
 
 pub(super) struct Layout {
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<ExternalMetric>,
     /// Indexes of the text columns.
     texts: Vec<usize>,
     /// Whether the text columns contain the name of the metric.
     is_named_by_texts: bool,
 }
 
-pub(super) struct Metric {
+pub(super) struct ExternalMetric {
     pub column: usize,
     name: String,
     instance: Option<String>,
@@ -41,7 +41,7 @@ impl Layout {
         if texts.len() == others.len() {
             texts.clear();
         }
-        let mut metrics: Vec<Metric> = Vec::new();
+        let mut metrics: Vec<ExternalMetric> = Vec::new();
         for column in others.into_iter().filter(|column| !texts.contains(column)) {
             let name = cell(head, column).unwrap_or_default();
             if name.is_empty() {
@@ -52,11 +52,12 @@ impl Layout {
                 ));
             }
             let (name, instance) = split(name);
-            let is_known = |known: &Metric| known.name == name && known.instance == instance;
+            let is_known =
+                |known: &ExternalMetric| known.name == name && known.instance == instance;
             if metrics.iter().any(is_known) {
                 return Err(wrong(head, column, "is the name of two columns"));
             }
-            metrics.push(Metric {
+            metrics.push(ExternalMetric {
                 column,
                 name,
                 instance,
@@ -78,7 +79,7 @@ impl Layout {
     pub fn place(
         &self,
         columns: &mut Vec<MetricColumn>,
-        metric: &Metric,
+        metric: &ExternalMetric,
         record: &CsvRecord,
     ) -> usize {
         let texts = self.texts.iter().filter_map(|column| cell(record, *column));

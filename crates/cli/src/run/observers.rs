@@ -12,7 +12,7 @@ use session::{
 };
 use worker::OutputLine;
 
-use crate::{log, rerender, shell, terminal::Progress};
+use crate::{log, rerender, shell, terminal::TerminalProgress};
 
 /// Shows a run of Loadline and determines its exit code.
 pub(super) struct Native {
@@ -100,7 +100,7 @@ impl RunObserver for Native {
 /// Shows progress, and stores the figures for a script's `done`.
 pub(super) struct ProgressObserver {
     pub(super) mocks: Vec<MockAddress>,
-    screen: Progress,
+    screen: TerminalProgress,
     part: Tally,
 }
 
@@ -108,7 +108,7 @@ impl ProgressObserver {
     pub(super) fn new(is_quiet: bool) -> ProgressObserver {
         ProgressObserver {
             mocks: Vec::new(),
-            screen: Progress::new(is_quiet),
+            screen: TerminalProgress::new(is_quiet),
             part: Tally::default(),
         }
     }

@@ -32,7 +32,7 @@ use plan::{
     template::Template,
     websocket::WebSocketAction,
 };
-use query::filtrex::Expression;
+use query::filtrex::Filtrex;
 use serde_json::{Map, Value};
 
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, ContentRules, PathSource};
@@ -166,7 +166,7 @@ pub struct CompiledGroup {
 #[derive(Debug, Clone)]
 pub struct If {
     /// Condition under which the block runs.
-    pub condition: Expression,
+    pub condition: Filtrex,
     /// Index of the first operation after the block.
     pub after: usize,
 }

@@ -54,7 +54,7 @@ pub fn body(
     Ok(out)
 }
 
-struct Content<'p> {
+struct PartSource<'p> {
     file: Option<Cow<'p, str>>,
     bytes: Cow<'p, [u8]>,
 }
@@ -63,20 +63,20 @@ fn content<'p>(
     content: &'p PartContent,
     scope: &dyn Scope,
     rng: &mut Rng,
-) -> Result<Content<'p>, ErrorKind> {
+) -> Result<PartSource<'p>, ErrorKind> {
     Ok(match content {
-        PartContent::Text(template) => Content {
+        PartContent::Text(template) => PartSource {
             file: None,
             bytes: template.to_text(scope, rng).into_bytes().into(),
         },
-        PartContent::File { name, bytes } => Content {
+        PartContent::File { name, bytes } => PartSource {
             file: Some(name.into()),
             bytes: Cow::Borrowed(bytes),
         },
         PartContent::Named { folder, path } => {
             let path = folder.join(path.to_text(scope, rng));
             let name = path.file_name().unwrap_or(path.as_os_str());
-            Content {
+            PartSource {
                 file: Some(name.to_string_lossy().into_owned().into()),
                 bytes: read(&path)?.into(),
             }

@@ -5,7 +5,7 @@ use plan::{
     scenario::{Block, BlockKind, Branch, Loop, LoopCount, LoopRange},
     units::{MILLISECOND, SECOND},
 };
-use query::filtrex::{Expression, NameSource};
+use query::filtrex::{Filtrex, NameSource};
 
 use measure::label;
 
@@ -59,7 +59,7 @@ fn branches_and_conditions_are_followed() {
     let [often, seldom, round, never] =
         ["often", "seldom", "round", "never"].map(|label| named(&plan, label));
     let only_if = |text: &str, step: Step| {
-        let condition = Expression::parse(text, NameSource::Variables).expect("a condition");
+        let condition = Filtrex::parse(text, NameSource::Variables).expect("a condition");
         Step::Block(Block {
             by: BlockKind::If(condition),
             steps: vec![step],

@@ -1,7 +1,7 @@
 //! Conditions of blocks, and random choice of branches.
 
 use measure::Fault;
-use query::filtrex::Expression;
+use query::filtrex::Filtrex;
 
 use super::{IterationAbort, User};
 use crate::program::Choose;
@@ -11,16 +11,12 @@ use worker::step_trace::StepTrace;
 impl User<'_> {
     /// Evaluates a request's condition like the original tool. If evaluation fails, the iteration
     /// ends.
-    pub(super) fn condition(&mut self, condition: &Expression) -> Result<bool, IterationAbort> {
+    pub(super) fn condition(&mut self, condition: &Filtrex) -> Result<bool, IterationAbort> {
         let is_true = condition.is_true(&self.vars, &mut self.rng);
         self.unless_given_up(condition, is_true)
     }
 
-    fn unless_given_up(
-        &self,
-        condition: &Expression,
-        is_true: bool,
-    ) -> Result<bool, IterationAbort> {
+    fn unless_given_up(&self, condition: &Filtrex, is_true: bool) -> Result<bool, IterationAbort> {
         match self.vars.take_gave_up() {
             None => Ok(is_true),
             Some(reason) => {
@@ -30,7 +26,7 @@ impl User<'_> {
         }
     }
 
-    pub(super) fn is_true(&mut self, condition: &Expression) -> Result<bool, IterationAbort> {
+    pub(super) fn is_true(&mut self, condition: &Filtrex) -> Result<bool, IterationAbort> {
         let is_true = condition.holds(&self.vars, &mut self.rng);
         let is_true = self.unless_given_up(condition, is_true)?;
         if self.worker.common.walks {

@@ -86,10 +86,10 @@ struct MapFrame {
     /// For each key, its index in `entries`, and whether it came from a merge and may be
     /// overridden.
     seen: HashMap<String, (usize, bool)>,
-    key: Option<Key>,
+    key: Option<MapKey>,
 }
 
-enum Key {
+enum MapKey {
     Name(String, Mark),
     Merge(Mark),
 }
@@ -225,7 +225,7 @@ impl<'a> Builder<'a> {
                 ..
             }) = self.stack.last_mut()
             {
-                map.key = Some(Key::Merge(mark));
+                map.key = Some(MapKey::Merge(mark));
             }
             return Ok(());
         }
@@ -265,7 +265,7 @@ impl<'a> Builder<'a> {
                 content: Content::Map(map),
                 ..
             }) => map.key.as_ref().map(|key| match key {
-                Key::Name(_, mark) | Key::Merge(mark) => *mark,
+                MapKey::Name(_, mark) | MapKey::Merge(mark) => *mark,
             }),
             _ => None,
         }
@@ -297,17 +297,17 @@ impl<'a> Builder<'a> {
                 ..
             }) => match map.key.take() {
                 None => map.key = Some(key_of(&node, mark)?),
-                Some(Key::Merge(key_mark)) => map.merge(&node, key_mark)?,
-                Some(Key::Name(key, key_mark)) => map.insert(key, key_mark, node)?,
+                Some(MapKey::Merge(key_mark)) => map.merge(&node, key_mark)?,
+                Some(MapKey::Name(key, key_mark)) => map.insert(key, key_mark, node)?,
             },
         }
         Ok(())
     }
 }
 
-fn key_of(node: &Node, mark: Mark) -> Result<Key, SyntaxError> {
+fn key_of(node: &Node, mark: Mark) -> Result<MapKey, SyntaxError> {
     match node.as_scalar() {
-        Some(key) => Ok(Key::Name(value::text(Some(key)), mark)),
+        Some(key) => Ok(MapKey::Name(value::text(Some(key)), mark)),
         None => Err(SyntaxError {
             mark,
             message: format!("a key must be text, not {}", node.kind()),

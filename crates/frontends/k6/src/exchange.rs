@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// The idle virtual users of all workers.
 #[derive(Default)]
-pub struct Exchange(Mutex<Vec<Arc<IdleCount>>>);
+pub struct ArrivalExchange(Mutex<Vec<Arc<IdleCount>>>);
 
 /// The number of a worker's idle virtual users.
 ///
@@ -38,7 +38,7 @@ impl IdleCount {
     }
 }
 
-impl Exchange {
+impl ArrivalExchange {
     /// Adds a worker without idle virtual users.
     pub fn join(&self) -> (Arc<IdleCount>, HandedArrivals) {
         let (arrivals, receiver) = unbounded_channel();
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn arrivals_go_to_workers_with_idle_virtual_users() {
-        let exchange = Exchange::default();
+        let exchange = ArrivalExchange::default();
         let (first, mut to_first) = exchange.join();
         let (second, mut to_second) = exchange.join();
         assert!(!exchange.hand_over(1));

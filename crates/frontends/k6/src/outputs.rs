@@ -31,12 +31,12 @@ pub struct Outputs(Vec<SampleOutput>);
 struct SampleOutput {
     lines: Lines,
     definitions: Arc<Mutex<Definitions>>,
-    sender: mpsc::Sender<Message>,
+    sender: mpsc::Sender<OutputMessage>,
     thread: JoinHandle<Result<(), String>>,
 }
 
 /// What the thread of an output receives.
-enum Message {
+enum OutputMessage {
     Text(String),
     /// Nothing follows. Workers that still have a sender are ignored.
     End,
@@ -56,7 +56,7 @@ struct WorkerOutput {
     lines: Lines,
     definitions: Arc<Mutex<Definitions>>,
     waiting: String,
-    sender: mpsc::Sender<Message>,
+    sender: mpsc::Sender<OutputMessage>,
 }
 
 impl Outputs {
@@ -74,7 +74,7 @@ impl Outputs {
                 OutputSpec::Csv(csv) => {
                     let lines = CsvLines::new(system_tags, csv.time_format, zone);
                     // The receiver exists.
-                    let _ = sender.send(Message::Text(lines.header()));
+                    let _ = sender.send(OutputMessage::Text(lines.header()));
                     Lines::Csv(lines)
                 }
             };
@@ -85,7 +85,7 @@ impl Outputs {
                 .spawn(move || {
                     let failed = |error: std::io::Error| format!("{name}: {error}");
                     let mut result = Ok(());
-                    while let Ok(Message::Text(text)) = receiver.recv() {
+                    while let Ok(OutputMessage::Text(text)) = receiver.recv() {
                         if result.is_ok() {
                             result = writer.write(&text).map_err(failed);
                         }
@@ -122,7 +122,7 @@ impl Outputs {
     pub fn finish(self) -> Vec<String> {
         let ended = self.0.into_iter().filter_map(|output| {
             // A thread that has ended reports its error below.
-            let _ = output.sender.send(Message::End);
+            let _ = output.sender.send(OutputMessage::End);
             let ended = output.thread.join();
             ended
                 .unwrap_or_else(|_| Err("an output crashed".to_owned()))
@@ -180,7 +180,7 @@ impl WorkerOutput {
             // A thread that has ended reports its error at the end.
             let _ = self
                 .sender
-                .send(Message::Text(std::mem::take(&mut self.waiting)));
+                .send(OutputMessage::Text(std::mem::take(&mut self.waiting)));
         }
     }
 }

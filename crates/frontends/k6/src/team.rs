@@ -25,7 +25,7 @@ use worker::{
     stop::Urgency,
 };
 
-use crate::exchange::Exchange;
+use crate::exchange::ArrivalExchange;
 
 /// How long workers wait for others after all work was aborted.
 const ABORT_NS: u64 = SECOND;
@@ -69,7 +69,7 @@ pub struct ScenarioTeam {
     /// Whether a worker has warned that there are too few virtual users.
     has_warned: AtomicBool,
     /// Idle virtual users of all workers.
-    pub exchange: Exchange,
+    pub exchange: ArrivalExchange,
 }
 
 impl ScenarioTeam {

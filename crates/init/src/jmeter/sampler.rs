@@ -241,18 +241,18 @@ fn add_content(
     }
 }
 
-struct Pair {
+struct NamedArgument {
     name: String,
     value: String,
     is_encoded: bool,
 }
 
-fn pairs(arguments: &[JmxItem<'_>], context: &mut JmeterDraft<'_>) -> Vec<Pair> {
+fn pairs(arguments: &[JmxItem<'_>], context: &mut JmeterDraft<'_>) -> Vec<NamedArgument> {
     let pairs = arguments.iter().map(|one| {
         let name = context.resolve(&one.property("Argument.name"));
         let value = Value::String(context.resolve(&one.property("Argument.value")));
         let value = context.unknowns.json(&name, &value, "the arguments");
-        Pair {
+        NamedArgument {
             name,
             value: value.as_str().unwrap_or_default().to_owned(),
             // JMeter sends other values as written.
@@ -263,7 +263,7 @@ fn pairs(arguments: &[JmxItem<'_>], context: &mut JmeterDraft<'_>) -> Vec<Pair> 
 }
 
 /// Returns the pairs as a mapping. A name that occurs several times gets a list.
-fn mapping(pairs: &[Pair]) -> Map<String, Value> {
+fn mapping(pairs: &[NamedArgument]) -> Map<String, Value> {
     let mut map = Map::new();
     for pair in pairs {
         let value = Value::from(pair.value.as_str());
@@ -279,7 +279,7 @@ fn mapping(pairs: &[Pair]) -> Map<String, Value> {
 }
 
 /// Joins pairs. Those that are not yet encoded are encoded first.
-fn joined(pairs: &[Pair]) -> String {
+fn joined(pairs: &[NamedArgument]) -> String {
     let texts = pairs.iter().map(|pair| {
         let value = if pair.is_encoded {
             address::with_stray_encoded(&pair.value)
@@ -291,7 +291,7 @@ fn joined(pairs: &[Pair]) -> String {
     texts.collect::<Vec<_>>().join("&")
 }
 
-fn is_written_as_is(pair: &Pair) -> bool {
+fn is_written_as_is(pair: &NamedArgument) -> bool {
     pair.is_encoded && pair.value.contains(['%', '+', '&'])
 }
 

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use super::ChatState;
 use super::behaviour::ABORT;
 use super::ledger::Closing;
-use super::outbox::{Message, Outbox, Outgoing, Payload};
+use super::outbox::{Message, MessagePayload, Outbox, Outgoing};
 use super::socketio;
 use super::upgrade::{self, Accepted, Session};
 use crate::clock;
@@ -191,8 +191,8 @@ impl Inbox {
             let payload = match reader.read(&mut bytes) {
                 Err(error) => return Some(Closing::Violation(error)),
                 Ok(None) => return None,
-                Ok(Some(Event::Text(text))) => Payload::Text(text.to_owned()),
-                Ok(Some(Event::Binary(bytes))) => Payload::Binary(bytes.to_vec()),
+                Ok(Some(Event::Text(text))) => MessagePayload::Text(text.to_owned()),
+                Ok(Some(Event::Binary(bytes))) => MessagePayload::Binary(bytes.to_vec()),
                 Ok(Some(Event::Ping(payload))) => {
                     self.state.ledger.totals().pings_received += 1;
                     self.send(Outgoing::Pong(payload.to_vec()));
@@ -213,7 +213,7 @@ impl Inbox {
         }
     }
 
-    fn message(&mut self, payload: Payload, arrival_ns: u64) {
+    fn message(&mut self, payload: MessagePayload, arrival_ns: u64) {
         let mut message = Message {
             payload: Arc::new(payload),
             sender: self.connection,

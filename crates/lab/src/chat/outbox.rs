@@ -30,7 +30,7 @@ pub(super) enum Outgoing {
 /// A message on its way to a receiver.
 #[derive(Clone)]
 pub(super) struct Message {
-    pub(super) payload: Arc<Payload>,
+    pub(super) payload: Arc<MessagePayload>,
     /// Number of the connection that sent the message, and the number of the message there.
     pub(super) sender: u64,
     pub(super) number: u64,
@@ -39,16 +39,16 @@ pub(super) struct Message {
     pub(super) sequence: Option<u64>,
 }
 
-pub(super) enum Payload {
+pub(super) enum MessagePayload {
     Text(String),
     Binary(Vec<u8>),
 }
 
-impl Payload {
+impl MessagePayload {
     pub(super) fn len(&self) -> usize {
         match self {
-            Payload::Text(text) => text.len(),
-            Payload::Binary(bytes) => bytes.len(),
+            MessagePayload::Text(text) => text.len(),
+            MessagePayload::Binary(bytes) => bytes.len(),
         }
     }
 }
@@ -157,7 +157,7 @@ impl Outbox {
             }
             Outgoing::Acknowledgement(text) => {
                 self.send_due()?;
-                self.write(&Payload::Text(text))
+                self.write(&MessagePayload::Text(text))
             }
             Outgoing::Pong(payload) => {
                 self.send_due()?;
@@ -226,7 +226,7 @@ impl Outbox {
         );
     }
 
-    fn write(&mut self, payload: &Payload) -> io::Result<()> {
+    fn write(&mut self, payload: &MessagePayload) -> io::Result<()> {
         self.state.ledger.wrote(&self.path, payload.len());
         let out = &mut self.bytes;
         let compressor = match (self.compressor.take(), self.deflate) {
@@ -235,14 +235,14 @@ impl Outbox {
         };
         let Some(mut compressor) = compressor else {
             match payload {
-                Payload::Text(text) => write_text(out, None, text),
-                Payload::Binary(bytes) => write_binary(out, None, bytes),
+                MessagePayload::Text(text) => write_text(out, None, text),
+                MessagePayload::Binary(bytes) => write_binary(out, None, bytes),
             }
             return Ok(());
         };
         let written = match payload {
-            Payload::Text(text) => compressor.write_text(out, None, text),
-            Payload::Binary(bytes) => compressor.write_binary(out, None, bytes),
+            MessagePayload::Text(text) => compressor.write_text(out, None, text),
+            MessagePayload::Binary(bytes) => compressor.write_binary(out, None, bytes),
         };
         self.compressor = Some(compressor).filter(Compressor::takes_over);
         written.map_err(broken)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::outbox::{Message, Outgoing, Payload};
+use super::outbox::{Message, MessagePayload, Outgoing};
 
 #[derive(Default)]
 pub(super) struct Rooms(Mutex<HashMap<String, Room>>);
@@ -53,12 +53,12 @@ impl Rooms {
         let room = rooms.entry(room.to_owned()).or_default();
         room.sequence += 1;
         let mut id = None;
-        if let Payload::Text(text) = &*message.payload
+        if let MessagePayload::Text(text) = &*message.payload
             && let Ok(Value::Object(mut object)) = serde_json::from_str(text)
         {
             id = object.get("id").cloned();
             object.insert("seq".to_owned(), json!(room.sequence));
-            message.payload = Arc::new(Payload::Text(Value::Object(object).to_string()));
+            message.payload = Arc::new(MessagePayload::Text(Value::Object(object).to_string()));
         }
         message.sequence = Some(room.sequence);
         for member in room.members.values() {

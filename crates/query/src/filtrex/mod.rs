@@ -14,12 +14,12 @@ use operand::Operand;
 pub use parse::NameSource;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Expression {
+pub struct Filtrex {
     text: String,
     root: ExpressionNode,
 }
 
-impl serde::Serialize for Expression {
+impl serde::Serialize for Filtrex {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(&self.text)
     }
@@ -94,7 +94,7 @@ const FUNCTIONS: [(&str, FiltrexFunction); 9] = [
 ///
 /// On failure, the error contains the position of the syntax error.
 pub fn holds(text: &str, figures: parse::FigureResolver<'_>) -> Result<bool, Misread> {
-    let expression = Expression::parse(text, NameSource::Figures(figures))?;
+    let expression = Filtrex::parse(text, NameSource::Figures(figures))?;
     let scope = NoVariables::default();
     let value = expression.root.value(&scope, &mut Middle);
     let is_one = matches!(value, Operand::Number(n) if n == 1.0);
@@ -128,9 +128,9 @@ impl Chance for Middle {
     }
 }
 
-impl Expression {
-    pub fn parse(text: &str, names: NameSource<'_>) -> Result<Expression, Misread> {
-        parse::parse(text, names).map(|root| Expression {
+impl Filtrex {
+    pub fn parse(text: &str, names: NameSource<'_>) -> Result<Filtrex, Misread> {
+        parse::parse(text, names).map(|root| Filtrex {
             text: text.to_owned(),
             root,
         })

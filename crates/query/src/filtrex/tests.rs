@@ -29,7 +29,7 @@ fn variables() -> Map<String, Value> {
 
 fn value(text: &str) -> Value {
     let vars = variables();
-    let expression = Expression::parse(text, NameSource::Variables).unwrap();
+    let expression = Filtrex::parse(text, NameSource::Variables).unwrap();
     let mut rng = Dealt(0);
     match expression.root.value(&vars, &mut rng) {
         Operand::Number(n) => {
@@ -134,15 +134,15 @@ fn invalid_expressions_are_rejected_with_position() {
         ("", 0),
         ("a ?", 3),
     ] {
-        let error = Expression::parse(text, NameSource::Variables).map_err(|e| e.offset);
+        let error = Filtrex::parse(text, NameSource::Variables).map_err(|e| e.offset);
         assert_eq!(error.err(), Some(offset), "{text}");
     }
-    assert!(Expression::parse(&"(".repeat(500), NameSource::Variables).is_err());
-    assert!(Expression::parse(&"-".repeat(500), NameSource::Variables).is_err());
+    assert!(Filtrex::parse(&"(".repeat(500), NameSource::Variables).is_err());
+    assert!(Filtrex::parse(&"-".repeat(500), NameSource::Variables).is_err());
     for more in ["+1", " or 1", " == 1", " in (1)"] {
         let chain = |times: usize| format!("1{}", more.repeat(times));
-        assert!(Expression::parse(&chain(100_000), NameSource::Variables).is_err());
-        let longest = Expression::parse(&chain(250), NameSource::Variables).unwrap();
+        assert!(Filtrex::parse(&chain(100_000), NameSource::Variables).is_err());
+        let longest = Filtrex::parse(&chain(250), NameSource::Variables).unwrap();
         assert!(longest.is_true(&Map::new(), &mut Dealt(0)));
     }
 }
@@ -194,7 +194,7 @@ fn metrics_may_have_any_name() {
 #[test]
 fn variables_are_listed() {
     let expression =
-        Expression::parse("a > 1 and k of o in (b, 'c d')", NameSource::Variables).unwrap();
+        Filtrex::parse("a > 1 and k of o in (b, 'c d')", NameSource::Variables).unwrap();
     assert_eq!(expression.variables(), ["a", "o", "b", "c d"]);
 }
 
@@ -202,7 +202,7 @@ proptest! {
     #[test]
     fn any_text_is_handled(text in "(x|a|s|http.requests|and|or|not|in|of|max|\"[a-z]\"|[0-9.]|[-+*/%^<>=!?:(), ])*|\\PC*") {
         let _ = holds(&text, &figures);
-        if let Ok(expression) = Expression::parse(&text, NameSource::Variables) {
+        if let Ok(expression) = Filtrex::parse(&text, NameSource::Variables) {
             expression.is_true(&variables(), &mut Dealt(0));
         }
     }
@@ -213,7 +213,7 @@ fn logical_operators_accept_texts_in_plans() {
     let scope: Map<String, Value> =
         serde_json::from_str(r#"{ "n": 2, "url": "http://x", "none": "" }"#).unwrap();
     let holds = |text: &str| {
-        let expression = Expression::parse(text, NameSource::Variables).unwrap();
+        let expression = Filtrex::parse(text, NameSource::Variables).unwrap();
         expression.holds(&scope, &mut Middle)
     };
     for (text, expected) in [

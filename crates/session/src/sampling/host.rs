@@ -10,12 +10,12 @@ const INSTANCES: [&str; 2] = ["lo", "others"];
 
 /// The sampler of this machine.
 #[derive(Debug, Default)]
-pub struct Host {
+pub struct HostSampler {
     /// CPU ticks at the last sample: busy and total.
     before: Option<(u64, u64)>,
 }
 
-impl Sampler for Host {
+impl Sampler for HostSampler {
     fn source(&self) -> &str {
         "host"
     }
@@ -75,7 +75,7 @@ fn read(path: &str) -> Result<String, String> {
     fs::read_to_string(path).map_err(|reason| format!("{path}: {reason}"))
 }
 
-impl Host {
+impl HostSampler {
     /// Returns the share of CPU time since the last sample that was neither idle nor waiting for a
     /// disk.
     fn busy(&mut self, stat: &str) -> Option<f64> {
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_writes_is_understood() {
-        let mut host = Host::default();
+        let mut host = HostSampler::default();
         assert_eq!(
             host.busy("cpu  100 0 100 700 100 0 0 0 50 0\ncpu0 1 2 3"),
             None
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_look_costs_next_to_nothing_and_says_what_was_promised() {
-        let mut host = Host::default();
+        let mut host = HostSampler::default();
         let before = worker::clock::thread_cpu_ns();
         let mut readings = Vec::new();
         for _ in 0..20 {

@@ -17,7 +17,7 @@ use std::{
 };
 
 use endpoints::Endpoint;
-pub use host::Host;
+pub use host::HostSampler;
 use plan::{
     Problem, StopRule,
     criteria::Metric,
@@ -106,7 +106,7 @@ units::duration(2 * step_ns),
 /// Returns the default samplers, which measure the load generator's machine.
 #[must_use]
 pub fn usual() -> Vec<Box<dyn Sampler>> {
-    vec![Box::new(Host::default())]
+    vec![Box::new(HostSampler::default())]
 }
 
 /// Creates samplers for the plan's sources. Warns about sources that do not respond or have too

@@ -8,7 +8,7 @@ use plan::{
     scenario::{Block, BlockKind, Branch},
 };
 use query::{
-    filtrex::{Expression, NameSource},
+    filtrex::{Filtrex, NameSource},
     path::Path,
 };
 
@@ -177,9 +177,9 @@ impl Translator<'_> {
         None
     }
 
-    fn condition(&mut self, node: &Node) -> Option<Expression> {
+    fn condition(&mut self, node: &Node) -> Option<Filtrex> {
         let text = read::scalar(node, "if", self.findings)?;
-        let expression = Expression::parse(&text, NameSource::Variables)
+        let expression = Filtrex::parse(&text, NameSource::Variables)
             .map_err(|error| {
                 let text = format!("`if`: {}", error.message);
                 self.findings.problem(node.mark_at(error.offset), text);

@@ -13,7 +13,7 @@ use tokio::task::spawn_local;
 
 use super::ScenarioRun;
 use crate::{
-    exchange::{Exchange, HandedArrivals, IdleCount},
+    exchange::{ArrivalExchange, HandedArrivals, IdleCount},
     vus::PooledVu,
 };
 
@@ -25,7 +25,7 @@ pub struct IdleUsers {
 }
 
 impl IdleUsers {
-    pub fn new(exchange: &Exchange) -> IdleUsers {
+    pub fn new(exchange: &ArrivalExchange) -> IdleUsers {
         let (count, handed) = exchange.join();
         IdleUsers {
             waiting: RefCell::default(),

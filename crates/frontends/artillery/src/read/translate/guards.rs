@@ -1,7 +1,7 @@
 //! Translates `ifTrue`, `probability`, and the limit on redirects.
 
 use query::{
-    filtrex::{Expression, NameSource},
+    filtrex::{Filtrex, NameSource},
     path::Path,
 };
 use serde_json::Value;
@@ -11,7 +11,7 @@ use formats::document::Node;
 
 impl Translator<'_> {
     /// Reads a condition. As in the original, an invalid expression never skips the request.
-    pub(super) fn condition(&mut self, node: &Node) -> Option<Expression> {
+    pub(super) fn condition(&mut self, node: &Node) -> Option<Filtrex> {
         let Some(text) = node.as_str() else {
             let text = format!(
                 "`ifTrue` must be an expression in quotes, not {}: the request is always sent, as in Artillery",
@@ -20,7 +20,7 @@ impl Translator<'_> {
             self.findings.note(node.mark, text);
             return None;
         };
-        match Expression::parse(text, NameSource::Variables) {
+        match Filtrex::parse(text, NameSource::Variables) {
             Ok(expression) => {
                 for name in expression.variables() {
                     let mark = node.mark_at(text.find(name).unwrap_or(0));
