@@ -3,15 +3,14 @@
 use std::{borrow::Cow, rc::Rc};
 
 use measure::{Fault, LabelId, accumulator::Opening, sample::Intended};
-use plan::mutant::{self, Mutant};
 
 use super::{
     Client, Purpose,
+    conn::Conn,
     exchange::{Exchange, Moments, OneAnswer},
-    http2::{Http2Result, Http2Sender, ProtocolCell, heads::RequestParts},
-    pool::{Conn, ConnectionPool, OriginId},
+    pool::{Checkout, ConnectionPool, OutgoingRequest, SendResult},
     request::{BuildError, Built, Override},
-    transport::{Transport, TransportError},
+    transport::TransportError,
 };
 use crate::{
     deadlines::{Cut, Limit},
@@ -110,20 +109,6 @@ struct HopRequest<'a> {
     method: &'a str,
 }
 
-/// The request of one hop, for sending over HTTP/2.
-struct Http2Hop<'a> {
-    request: &'a Built,
-    origin_id: OriginId,
-    protocol: ProtocolCell,
-}
-
-/// A request in the form that is written to the connection.
-#[derive(Clone, Copy)]
-pub(super) struct WireRequest<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) method: &'a str,
-}
-
 impl Client {
     /// Sends a request and follows redirects. Afterwards, `exchange` contains the last response,
     /// complete or partial.
@@ -194,108 +179,63 @@ impl Client {
         exchange: &mut Exchange,
     ) -> Result<(), Fault> {
         let HopRequest { request, method } = hop;
-        let worker = &self.worker;
-        let origin = self.origin_id(&request.target.origin);
-        let mut is_announced = false;
-        if let Some(protocol) = self.protocol(origin, &request.target.origin) {
-            let hop = Http2Hop {
-                request,
-                origin_id: origin,
-                protocol,
-            };
-            // Box the future, because it would enlarge every user of HTTP/1.1.
-            let sent = Box::pin(self.hop_http2(hop, agent, call, caller, exchange));
-            match sent.await? {
-                Http2Result::Answered => return Ok(()),
-                Http2Result::UseHttp1 {
-                    is_announced: before,
-                } => is_announced = before,
-            }
-        }
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
-        let permit = pool.enter(origin, agent.limit).await?;
-        // The first request starts now, unless it had to wait.
-        let is_first = exchange.moments.first_write.is_none();
-        let now = if permit.is_none() && is_first {
-            exchange.moments.started
-        } else {
-            worker.clock.now()
-        };
-        if mutant::is(Mutant::StampAtDequeue) && exchange.intended.is_paced() {
-            exchange.moments.started = now;
-            exchange.intended = Intended::scheduled(now);
+        let (mut is_announced, mut was_refused) = (false, false);
+        loop {
+            let is_first = !is_announced;
+            let mut now = 0;
+            let mut announce = |granted_ns| {
+                now = granted_ns;
+                if !std::mem::replace(&mut is_announced, true) {
+                    caller.sending(granted_ns);
+                }
+            };
+            let wanted = self.checkout_of(request, call, agent);
+            let mut connection = pool.checkout(wanted, exchange, &mut announce).await?;
+            exchange.connection = Some(connection.info());
+            let bytes = &*self.completed(request, call, agent.jar, now, exchange);
+            if is_first {
+                self.trace_request(&request.target, bytes, connection.version());
+            }
+            let outgoing = OutgoingRequest {
+                built: request,
+                bytes,
+                method,
+                want: self.wanted(call),
+                limit: agent.limit,
+                was_refused,
+            };
+            let sent = connection.send(self, &outgoing, exchange).await;
+            if let Ok(SendResult::NotProcessed { is_refusal }) = sent {
+                was_refused |= is_refusal;
+                continue;
+            }
+            self.trace_answer(exchange, sent.err());
+            if sent.is_ok() {
+                connection.give_back(exchange.moments.done);
+            } else {
+                drop(connection);
+            }
+            if sent.is_ok() || exchange.is_ended_by_plan() {
+                self.keep_cookies(&request.target, agent.jar, caller, exchange);
+            }
+            return sent.map(|_| ());
         }
-        if !is_announced {
-            caller.sending(now);
-        }
-        let known = pool.take(origin, now, self.http.idle_close_ns);
-        let mut conn = match known {
-            Some(conn) => conn,
-            // Box the future, because it is large and connecting is rare.
-            None => Box::pin(self.open(request, call, agent.limit, exchange)).await?,
-        };
-        exchange.connection = Some(conn.info);
-        let bytes = &*self.completed(request, call, agent.jar, now, exchange);
-        let want = self.wanted(call);
-        self.trace_request(&request.target, bytes, "HTTP/1.1");
-        let wire = WireRequest { bytes, method };
-        let result = self
-            .exchange(&mut conn, wire, want, agent.limit, exchange)
-            .await;
-        self.trace_answer(exchange, result.err());
-        if exchange.is_ended_by_plan() {
-            self.keep_cookies(&request.target, agent.jar, caller, exchange);
-        }
-        result?;
-        self.keep(conn, pool, origin, exchange.moments.done);
-        drop(permit);
-        self.keep_cookies(&request.target, agent.jar, caller, exchange);
-        Ok(())
     }
 
-    /// Sends a request over HTTP/2, unless the server chooses HTTP/1.1.
-    async fn hop_http2(
-        &self,
-        hop: Http2Hop<'_>,
-        agent: &mut Agent<'_>,
+    /// Returns what a request needs of a pool.
+    pub(super) fn checkout_of<'c>(
+        &'c self,
+        request: &'c Built,
         call: &Call<'_>,
-        caller: &mut impl Caller,
-        exchange: &mut Exchange,
-    ) -> Result<Http2Result, Fault> {
-        let request = hop.request;
-        let target = &request.target;
-        let is_first = exchange.moments.first_write.is_none();
-        let now = if is_first {
-            exchange.moments.started
-        } else {
-            self.worker.clock.now()
-        };
-        let bytes = &*self.completed(request, call, agent.jar, now, exchange);
-        let after_lines = request.bytes.len() - request.cookie_at;
-        let parts = RequestParts::from_encoded(target, bytes, bytes.len() - after_lines);
-        let sender = Http2Sender {
+        agent: &'c Agent<'_>,
+    ) -> Checkout<'c> {
+        Checkout {
             client: self,
-            pool: self.shared.as_ref().unwrap_or(agent.pool),
-            protocol: &hop.protocol,
-            origin: &target.origin,
-            origin_id: hop.origin_id,
-            call,
+            origin: &request.target.origin,
+            label: call.label,
             limit: agent.limit,
-        };
-        let want = self.wanted(call);
-        let sent = sender
-            .send(parts, want, exchange, &mut |now| {
-                caller.sending(now);
-                self.trace_request(target, bytes, "HTTP/2");
-            })
-            .await;
-        if !matches!(sent, Ok(Http2Result::UseHttp1 { .. })) {
-            self.trace_answer(exchange, sent.err());
         }
-        if sent == Ok(Http2Result::Answered) || exchange.is_ended_by_plan() {
-            self.keep_cookies(target, agent.jar, caller, exchange);
-        }
-        sent
     }
 
     /// Returns the parts of a response to keep, including those that are only printed.
@@ -325,28 +265,25 @@ impl Client {
         }
     }
 
+    /// Sends a request over an HTTP/1.1 connection and reads its response.
     pub(super) async fn exchange(
         &self,
         conn: &mut Conn,
-        request: WireRequest<'_>,
-        want: Want,
-        limit: &Rc<Limit>,
+        request: &OutgoingRequest<'_>,
         exchange: &mut Exchange,
     ) -> Result<(), Fault> {
         let read_before = exchange.moments.bytes_in;
-        let mut watch = OneAnswer {
+        let mut observer = OneAnswer {
             worker: &self.worker,
             exchange,
-            limit,
-            want,
+            limit: request.limit,
+            want: request.want,
             to_head: request.method == "HEAD",
             began: 0,
         };
         let ended = conn
-            .transport
-            .exchange(&self.io(), request.bytes, limit, &mut watch)
+            .exchange(&self.io(), request.bytes, request.limit, &mut observer)
             .await;
-        exchange.answer = Response::from_reply(&mut conn.transport.replies().reply, want);
         let carried = conn.carried;
         conn.carried += 1;
         match ended {
@@ -362,32 +299,23 @@ impl Client {
         }
     }
 
+    /// Opens an HTTP/1.1 connection for a request.
     pub(super) async fn open(
         &self,
-        request: &Built,
-        call: &Call<'_>,
-        limit: &Limit,
+        wanted: Checkout<'_>,
         exchange: &mut Exchange,
     ) -> Result<Box<Conn>, Fault> {
         let purpose = Purpose {
-            label: call.label,
+            label: wanted.label,
             intended: Some(exchange.intended),
         };
-        let connected = self.connect(&request.target.origin, None, purpose, limit);
+        let connected = self.connect(wanted.origin, None, purpose, wanted.limit);
         let (conn, opening) = connected.await.map_err(|fault| match fault {
             Fault::ResponseTimeout => exchange.limits.fault(Cut::Expired),
             fault => fault,
         })?;
         exchange.moments.opening = opening;
         Ok(conn)
-    }
-
-    fn keep(&self, mut conn: Box<Conn>, pool: &ConnectionPool, origin: OriginId, now_ns: u64) {
-        debug_assert_eq!(conn.origin, origin);
-        if conn.transport.is_reusable() {
-            conn.idle_since_ns = now_ns;
-            pool.put(conn);
-        }
     }
 
     /// Returns the bytes of a request with its cookies and its trace context.

@@ -7,7 +7,7 @@ use plan::{Timeouts, event_stream::StreamUntil};
 
 use super::{
     streamed::{StreamRules, StreamedResponse},
-    transport::{ExchangeObserver, ResponseExpectation},
+    transport::{ExchangeObserver, ResponseExpectation, TransportError},
 };
 use crate::{
     clock::Clock,
@@ -373,6 +373,10 @@ impl ExchangeObserver for OneAnswer<'_> {
         self.events(reply, now_ns)?;
         self.exchange.moments.done = now_ns;
         Ok(true)
+    }
+
+    fn on_end(&mut self, reply: &mut Reply, _: Result<u64, TransportError>) {
+        self.exchange.answer = Response::from_reply(reply, self.want);
     }
 
     fn on_deadline(&mut self, cut: Cut) -> Option<Fault> {

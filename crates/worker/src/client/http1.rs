@@ -238,7 +238,7 @@ impl Transport for Http1 {
     ) -> Result<u64, TransportError> {
         let mut out = Outgoing::default();
         self.replies.begin();
-        std::future::poll_fn(|cx| {
+        let ended = std::future::poll_fn(|cx| {
             // Read while writing, because a server may respond early. Otherwise, both peers could
             // wait forever.
             if !out.flushed && out.broken.is_none() {
@@ -263,7 +263,9 @@ impl Transport for Http1 {
             self.replies.reply.keep_alive = false;
             Poll::Ready(read.or(lost))
         })
-        .await
+        .await;
+        watch.on_end(&mut self.replies.reply, ended);
+        ended
     }
 
     fn is_reusable(&self) -> bool {

@@ -2,6 +2,7 @@
 //! Manages connections, cookies, redirects and limits.
 
 mod call;
+pub mod conn;
 pub mod exchange;
 pub mod hosts;
 mod http1;
@@ -43,12 +44,13 @@ use codec::{
     heads::Heads,
     websocket::{Compressor, Negotiated},
 };
+use conn::{Conn, OpenCount};
 pub use exchange::{Exchange, Limits, Moments};
 use hosts::{Hosts, Ruling};
 pub use http1::Http1;
 use http2::{Protocol, ProtocolCell, heads::RequestHeads};
 pub use measured::{Measured, MeasuredCall, MeasuredUpgrade};
-use pool::{Conn, ConnectionPool, OpenCount, OriginId};
+use pool::{ConnectionPool, OriginId};
 pub use request::{BuildError, Built, Override};
 pub use streamed::{StreamRules, StreamedResponse};
 use trace_context::TraceContexts;
@@ -255,14 +257,9 @@ impl Client {
     fn http1_on(&self, opened: Opened, origin: OriginId) -> Result<Box<Conn>, Fault> {
         let mut transport = Http1::over(Client::watched(opened.stream)?);
         transport.replies().excerpt = EXCERPT;
-        Ok(Box::new(Conn {
-            transport,
-            origin,
-            info: opened.info,
-            idle_since_ns: self.worker.clock.now(),
-            carried: 0,
-            _open: self.open_count(),
-        }))
+        let now = self.worker.clock.now();
+        let conn = Conn::new(transport, origin, opened.info, self.open_count(), now);
+        Ok(Box::new(conn))
     }
 
     fn watched(stream: Stream) -> Result<Stream, Fault> {

@@ -1,11 +1,24 @@
 //! Connection pools: one for each virtual user, or a shared pool with a limit.
+//!
+//! [`ConnectionPool::checkout`] grants a request an HTTP/1.1 connection or an HTTP/2 stream. Waiting
+//! for either is part of *wait*.
 
 use std::{cell::RefCell, rc::Rc};
 
-use measure::Fault;
-use plan::StreamSpread;
+use codec::{Origin, Want};
+use measure::{Fault, LabelId, sample::Intended};
+use plan::{
+    StreamSpread,
+    mutant::{self, Mutant},
+};
 
-use super::{http1::Http1, http2::pool::StreamPool, transport::Transport};
+use super::{
+    Client,
+    conn::Conn,
+    exchange::Exchange,
+    http2::{PooledStream, StreamRequest, pool::StreamPool},
+    request::Built,
+};
 use crate::{
     deadlines::Limit,
     net::{
@@ -18,36 +31,101 @@ use crate::{
 /// Index of an origin in the worker's table.
 pub type OriginId = u32;
 
-/// An open HTTP/1.1 connection.
-#[derive(Debug)]
-pub struct Conn {
-    /// HTTP/1.1 on this connection.
-    pub transport: Http1,
-    /// Origin of the server.
-    pub origin: OriginId,
-    /// Addresses and TLS parameters of the connection.
-    pub info: ConnectionInfo,
-    /// When the connection was last used.
-    pub idle_since_ns: u64,
-    /// Number of requests sent on the connection.
-    pub carried: u64,
-    /// Counts the connection while it is open. `None` if the client is unrecorded.
-    pub(crate) _open: Option<OpenCount>,
+/// What a request needs of a pool.
+#[derive(Clone, Copy)]
+pub(super) struct Checkout<'c> {
+    pub(super) client: &'c Client,
+    pub(super) origin: &'c Origin,
+    /// Label of the times of a new connection.
+    pub(super) label: LabelId,
+    pub(super) limit: &'c Rc<Limit>,
 }
 
-#[derive(Debug)]
-pub(crate) struct OpenCount(Rc<std::cell::Cell<u64>>);
+/// A connection, or a stream of one, that a request may use once. When dropped unused or before the
+/// response is complete, the connection is closed, or the stream is reset.
+pub(super) enum PooledConnection<'p> {
+    /// An HTTP/1.1 connection.
+    Http1(PooledConn<'p>),
+    /// A stream of an HTTP/2 connection.
+    Http2(PooledStream),
+}
 
-impl OpenCount {
-    pub(crate) fn new(count: &Rc<std::cell::Cell<u64>>) -> OpenCount {
-        count.set(count.get() + 1);
-        OpenCount(Rc::clone(count))
+/// An HTTP/1.1 connection of a pool.
+pub(super) struct PooledConn<'p> {
+    conn: Box<Conn>,
+    pool: &'p ConnectionPool,
+    _permit: Option<Permit>,
+}
+
+/// A request to send over a connection.
+pub(super) struct OutgoingRequest<'a> {
+    /// The request without cookies and trace context.
+    pub(super) built: &'a Built,
+    /// Head and body as encoded for HTTP/1.1.
+    pub(super) bytes: &'a [u8],
+    pub(super) method: &'a str,
+    pub(super) want: Want,
+    pub(super) limit: &'a Rc<Limit>,
+    /// Whether a server has refused the request before. A second refusal is a failure.
+    pub(super) was_refused: bool,
+}
+
+/// How sending a request ended, unless it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SendResult {
+    /// The response is complete.
+    Answered,
+    /// The server certainly did not process the request, so it can be sent again.
+    NotProcessed {
+        /// Whether the server refused the request, rather than retired the connection.
+        is_refusal: bool,
+    },
+}
+
+impl PooledConnection<'_> {
+    /// Returns what is known of the connection.
+    pub(super) fn info(&self) -> ConnectionInfo {
+        match self {
+            PooledConnection::Http1(pooled) => pooled.conn.info(),
+            PooledConnection::Http2(stream) => stream.info(),
+        }
     }
-}
 
-impl Drop for OpenCount {
-    fn drop(&mut self) {
-        self.0.set(self.0.get().saturating_sub(1));
+    /// Returns the name of the connection's protocol.
+    pub(super) fn version(&self) -> &'static str {
+        match self {
+            PooledConnection::Http1(_) => "HTTP/1.1",
+            PooledConnection::Http2(_) => "HTTP/2",
+        }
+    }
+
+    /// Sends a request and reads its response.
+    pub(super) async fn send(
+        &mut self,
+        client: &Client,
+        request: &OutgoingRequest<'_>,
+        exchange: &mut Exchange,
+    ) -> Result<SendResult, Fault> {
+        match self {
+            PooledConnection::Http1(pooled) => {
+                client.exchange(&mut pooled.conn, request, exchange).await?;
+                Ok(SendResult::Answered)
+            }
+            // The future is boxed, because it would enlarge every user of HTTP/1.1.
+            PooledConnection::Http2(stream) => {
+                Box::pin(stream.send(client, request, exchange)).await
+            }
+        }
+    }
+
+    /// Returns the connection to its pool after a complete response, if it can be used again.
+    pub(super) fn give_back(self, now_ns: u64) {
+        if let PooledConnection::Http1(PooledConn { mut conn, pool, .. }) = self
+            && conn.is_reusable()
+        {
+            conn.idle_since_ns = now_ns;
+            pool.put(conn);
+        }
     }
 }
 
@@ -100,9 +178,58 @@ impl ConnectionPool {
         }
     }
 
+    /// Waits for a connection to an origin, or for a stream of one, and opens a connection if none
+    /// is free. `announce` is called when the request need not wait any longer.
+    ///
+    /// Fails if the limit expires, or if no connection can be opened.
+    pub(super) async fn checkout<'p>(
+        &'p self,
+        wanted: Checkout<'_>,
+        exchange: &mut Exchange,
+        announce: &mut impl FnMut(u64),
+    ) -> Result<PooledConnection<'p>, Fault> {
+        let client = wanted.client;
+        let origin_id = client.origin_id(wanted.origin);
+        if let Some(protocol) = client.protocol(origin_id, wanted.origin) {
+            let request = StreamRequest {
+                pool: self,
+                protocol,
+                origin_id,
+                wanted,
+            };
+            if let Some(stream) = request.checkout(exchange).await? {
+                announce(client.worker.clock.now());
+                return Ok(PooledConnection::Http2(stream));
+            }
+        }
+        let permit = self.enter(origin_id, wanted.limit).await?;
+        // The first request starts now unless it had to wait.
+        let is_first = exchange.moments.first_write.is_none();
+        let now = if permit.is_none() && is_first {
+            exchange.moments.started
+        } else {
+            client.worker.clock.now()
+        };
+        if mutant::is(Mutant::StampAtDequeue) && exchange.intended.is_paced() {
+            exchange.moments.started = now;
+            exchange.intended = Intended::scheduled(now);
+        }
+        announce(now);
+        let conn = match self.take(origin_id, now, client.http().idle_close_ns) {
+            Some(conn) => conn,
+            // The future is boxed because it is large and connecting is rare.
+            None => Box::pin(client.open(wanted, exchange)).await?,
+        };
+        Ok(PooledConnection::Http1(PooledConn {
+            conn,
+            pool: self,
+            _permit: permit,
+        }))
+    }
+
     /// Waits until a connection may be used. Returns immediately if the pool has no limit. Fails if
     /// `limit` expires.
-    pub async fn enter(&self, origin: OriginId, limit: &Limit) -> Result<Option<Permit>, Fault> {
+    async fn enter(&self, origin: OriginId, limit: &Limit) -> Result<Option<Permit>, Fault> {
         let Some(semaphores) = &self.semaphores else {
             return Ok(None);
         };
@@ -121,19 +248,13 @@ impl ConnectionPool {
     }
 
     /// Takes an idle connection that has not expired and that the peer has not closed.
-    #[must_use]
-    pub fn take(
-        &self,
-        origin: OriginId,
-        now_ns: u64,
-        idle_close_ns: Option<u64>,
-    ) -> Option<Box<Conn>> {
+    fn take(&self, origin: OriginId, now_ns: u64, idle_close_ns: Option<u64>) -> Option<Box<Conn>> {
         let mut idle = self.idle.borrow_mut();
         while let Some(at) = idle.iter().rposition(|conn| conn.origin == origin) {
             let mut conn = idle.swap_remove(at);
             let too_old = idle_close_ns
                 .is_some_and(|limit| now_ns.saturating_sub(conn.idle_since_ns) > limit);
-            if !too_old && !conn.transport.is_stale() {
+            if !too_old && !conn.is_stale() {
                 return Some(conn);
             }
         }
@@ -164,7 +285,7 @@ impl ConnectionPool {
     }
 
     /// Stores a connection for reuse.
-    pub fn put(&self, conn: Box<Conn>) {
+    pub(super) fn put(&self, conn: Box<Conn>) {
         let mut idle = self.idle.borrow_mut();
         if idle.capacity() == 0 {
             // Most users have one connection. More capacity would waste memory with thousands of

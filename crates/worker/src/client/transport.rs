@@ -82,6 +82,10 @@ pub trait ExchangeObserver {
     /// Called when a response is complete. Returns whether it is the last one. Fails if the memory
     /// budget is exceeded.
     fn answered(&mut self, reply: &mut Reply, now_ns: u64) -> Result<bool, Fault>;
+    /// Called at the end with the last response, complete or partial.
+    fn on_end(&mut self, reply: &mut Reply, result: Result<u64, TransportError>) {
+        let _ = (reply, result);
+    }
     /// Called when the limit has expired. Returns the fault, or `None` to continue waiting.
     fn on_deadline(&mut self, cut: Cut) -> Option<Fault>;
     /// Returns whether to accept a response that arrives before the request was fully written.

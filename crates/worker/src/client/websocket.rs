@@ -23,7 +23,7 @@ use measure::{Fault, interval::WebSocketCounts, outcome::WebSocketFault};
 
 use super::{
     Client,
-    pool::{Conn, OpenCount},
+    conn::{Conn, OpenCount, UpgradedStream},
 };
 use crate::{
     deadlines::Limit,
@@ -165,10 +165,11 @@ impl WebSocket {
         let worker = &client.worker;
         let deflate = upgraded.deflate;
         let compressor = deflate.and_then(|negotiated| client.compressor(negotiated));
-        let Conn {
-            transport, _open, ..
-        } = *conn;
-        let (stream, ahead) = transport.into_upgraded();
+        let UpgradedStream {
+            stream,
+            ahead,
+            open,
+        } = conn.into_upgraded();
         let mut reader = Reader::new(Role::Client, Limits::default());
         if let Some(negotiated) = deflate {
             reader = reader.with_deflate(negotiated);
@@ -195,7 +196,7 @@ impl WebSocket {
             is_recorded: true,
             open: Some(OpenCounts {
                 _websocket: OpenCount::new(&worker.websockets),
-                _tcp: _open,
+                _tcp: open,
             }),
             worker: Rc::clone(worker),
         }

@@ -4,15 +4,16 @@ use std::rc::Rc;
 
 use measure::{Fault, sample::Intended};
 
-use super::{Batch, BatchState, Due, ledger::Moments};
+use super::{
+    Batch, BatchState, Due,
+    ledger::{Moments, PartialResponse},
+};
 use codec::reply::{Keep, Reply};
 use worker::{
     client::{
         Purpose,
-        pool::Conn,
-        transport::{
-            ExchangeObserver, ExchangeStage, ResponseExpectation, Transport, TransportError,
-        },
+        conn::Conn,
+        transport::{ExchangeObserver, ExchangeStage, ResponseExpectation, TransportError},
     },
     clock::Clock,
     deadlines::{Cut, Limit},
@@ -86,7 +87,7 @@ impl Connection {
                 let broken = BrokenBatch {
                     error: TransportError(fault, ExchangeStage::Connect),
                     left: 1,
-                    reply: &Reply::default(),
+                    partial: PartialResponse::default(),
                 };
                 return self.lost(shared, &moments, broken, limit);
             }
@@ -104,22 +105,20 @@ impl Connection {
         let mut answers = Answers::new(shared, self.number, &self.batch, moments, begun, limit);
         let io = shared.client.io();
         let ended = conn
-            .transport
             .exchange(&io, &self.batch.bytes, limit, &mut answers)
             .await;
-        let (moments, left) = (answers.moments, answers.left);
+        let (moments, left, partial) = (answers.moments, answers.left, answers.partial);
         match ended {
             Ok(now) => {
                 limit.disarm();
                 self.free(shared);
                 self.free_at = now;
-                self.conn = Some(conn).filter(|conn| conn.transport.is_reusable());
+                self.conn = Some(conn).filter(|conn| conn.is_reusable());
                 worker.run_due(now);
                 BatchResult::Answered
             }
             Err(TransportError(fault, stage)) => {
-                let reply = &conn.transport.replies().reply;
-                let fault = if is_kept && reply.bytes == 0 {
+                let fault = if is_kept && partial.bytes == 0 {
                     fault.on_kept()
                 } else {
                     fault
@@ -127,7 +126,7 @@ impl Connection {
                 let broken = BrokenBatch {
                     error: TransportError(fault, stage),
                     left,
-                    reply,
+                    partial,
                 };
                 self.lost(shared, &moments, broken, limit)
             }
@@ -191,14 +190,18 @@ impl Connection {
         &mut self,
         shared: &BatchState,
         moments: &Moments,
-        broken: BrokenBatch<'_>,
+        broken: BrokenBatch,
         limit: &Limit,
     ) -> BatchResult {
         let worker = &shared.worker;
         limit.disarm();
         let now = worker.clock.now();
-        let BrokenBatch { error, left, reply } = broken;
-        shared.ledger.lost(moments, error, left, reply, now);
+        let BrokenBatch {
+            error,
+            left,
+            partial,
+        } = broken;
+        shared.ledger.lost(moments, error, left, partial, now);
         self.free_at = now;
         worker.run_due(now);
         if limit.is_aborted() {
@@ -226,12 +229,11 @@ impl Connection {
 }
 
 /// An exchange that failed before all responses arrived.
-struct BrokenBatch<'r> {
+struct BrokenBatch {
     error: TransportError,
     /// Number of incomplete responses.
     left: u32,
-    /// The response that was being read.
-    reply: &'r Reply,
+    partial: PartialResponse,
 }
 
 struct Answers<'b> {
@@ -245,6 +247,8 @@ struct Answers<'b> {
     /// Whether data has arrived since the timeout was set.
     received: bool,
     silent: u32,
+    /// The response that was being read when the exchange failed.
+    partial: PartialResponse,
 }
 
 impl<'b> Answers<'b> {
@@ -270,6 +274,7 @@ impl<'b> Answers<'b> {
             limit,
             received: false,
             silent: 0,
+            partial: PartialResponse::default(),
         }
     }
 
@@ -326,6 +331,16 @@ impl ExchangeObserver for Answers<'_> {
         self.moments.first_read = None;
         self.moments.arrivals = self.moments.arrivals.saturating_sub(1);
         Ok(self.left == 0)
+    }
+
+    #[inline]
+    fn on_end(&mut self, reply: &mut Reply, result: Result<u64, TransportError>) {
+        if result.is_err() {
+            self.partial = PartialResponse {
+                status: reply.status,
+                bytes: reply.bytes,
+            };
+        }
     }
 
     fn on_deadline(&mut self, cut: Cut) -> Option<Fault> {

@@ -37,6 +37,15 @@ pub(super) struct Moments {
     pub bytes_out: u64,
 }
 
+/// A response that was not received completely.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PartialResponse {
+    /// 0 if the head is incomplete.
+    pub status: u16,
+    /// Number of bytes read.
+    pub bytes: u64,
+}
+
 impl Moments {
     pub(super) fn new(intended: Intended, started: u64) -> Moments {
         Moments {
@@ -111,7 +120,7 @@ impl BatchRecorder {
         moments: &Moments,
         lost: TransportError,
         left: u32,
-        reply: &Reply,
+        partial: PartialResponse,
         now: u64,
     ) {
         let TransportError(fault, stage) = lost;
@@ -125,11 +134,11 @@ impl BatchRecorder {
                     first_read_ns: moments.first_read.filter(|_| k == 0),
                     done_ns: now,
                     ended: RequestOutcome::Unanswered(fault),
-                    status: Some(reply.status)
+                    status: Some(partial.status)
                         .filter(|status| k == 0 && *status > 0)
                         .map(Status::Http),
                     bytes_out: moments.bytes_out,
-                    bytes_in: if k == 0 { reply.bytes } else { 0 },
+                    bytes_in: if k == 0 { partial.bytes } else { 0 },
                     trace: None,
                 },
                 moments.since,
@@ -144,7 +153,7 @@ impl BatchRecorder {
             (_, ExchangeStage::Write) => Loss::Write,
             (_, ExchangeStage::Read) => Loss::Read,
         };
-        let bytes = reply.bytes;
+        let bytes = partial.bytes;
         self.worker
             .recorder
             .borrow_mut()

@@ -20,7 +20,7 @@ use super::{
     stream::{StreamEnd, StreamState},
 };
 use crate::{
-    client::pool::OpenCount,
+    client::conn::OpenCount,
     net::{ConnectionInfo, Stream, fault::socket_fault},
     worker::Worker,
 };

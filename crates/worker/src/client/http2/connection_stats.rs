@@ -3,7 +3,7 @@
 use codec::h2::{self, ErrorCode};
 use measure::interval::{Http2Close, RequestSpread};
 
-use crate::{client::pool::OpenCount, worker::Worker};
+use crate::{client::conn::OpenCount, worker::Worker};
 
 /// What a connection reports to the worker's statistics. An unrecorded connection reports nothing.
 #[derive(Debug)]

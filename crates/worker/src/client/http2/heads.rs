@@ -6,10 +6,9 @@
 
 use std::ops::Range;
 
-use codec::{
-    Target,
-    h2::{FieldNumbers, HeadError, HeadSource, HeadTemplate, TemplateField, ValueSource},
-};
+use codec::h2::{FieldNumbers, HeadError, HeadSource, HeadTemplate, TemplateField, ValueSource};
+
+use crate::client::request::Built;
 
 /// Maximum number of templates per client.
 const KNOWN: usize = 64;
@@ -35,15 +34,18 @@ pub struct RequestParts<'a> {
 }
 
 impl<'a> RequestParts<'a> {
-    /// Splits a request in its HTTP/1.1 encoding. The header lines end at `lines_end`. An empty
-    /// line and the body follow them.
+    /// Splits a request that is encoded for HTTP/1.1. `bytes` is the request with the header lines
+    /// that were added to it.
     #[must_use]
-    pub fn from_encoded(target: &'a Target, bytes: &'a [u8], lines_end: usize) -> RequestParts<'a> {
+    pub fn from_encoded(built: &'a Built, bytes: &'a [u8]) -> RequestParts<'a> {
+        let after_lines = built.bytes.len() - built.cookie_at;
+        let lines_end = bytes.len() - after_lines;
         let head = &bytes[..lines_end];
         let first = head.iter().position(|byte| *byte == b'\n');
         let lines = &head[first.map_or(head.len(), |at| at + 1)..];
         let method = head.split(|byte| *byte == b' ').next().unwrap_or_default();
         let says_length = fields(lines).any(|field| is_length(&lines[field.name]));
+        let target = &built.target;
         RequestParts {
             method,
             scheme: if target.origin.tls { "https" } else { "http" },
@@ -368,17 +370,22 @@ mod tests {
 
     #[test]
     fn encoded_request_is_split() {
-        let target = codec::url::parse("http://a.test/x?y").expect("a URL");
-        let head = "POST /x?y HTTP/1.1\r\nHost: a.test\r\ncontent-length: 2\r\n";
-        let bytes = format!("{head}\r\nhi");
-        let parts = RequestParts::from_encoded(&target, bytes.as_bytes(), head.len());
+        let built = |head: &str, body: &str| Built {
+            target: codec::url::parse("http://a.test/x?y").expect("a URL"),
+            bytes: format!("{head}\r\n{body}").into_bytes(),
+            cookie_at: head.len(),
+        };
+        let post = built(
+            "POST /x?y HTTP/1.1\r\nHost: a.test\r\ncontent-length: 2\r\n",
+            "hi",
+        );
+        let parts = RequestParts::from_encoded(&post, &post.bytes);
         assert_eq!(parts.method, b"POST");
         assert_eq!(parts.path, b"/x?y");
         assert_eq!(parts.lines, b"Host: a.test\r\ncontent-length: 2\r\n");
         assert_eq!(parts.body, Some(&b"hi"[..]));
-        let head = "GET / HTTP/1.1\r\nHost: a.test\r\n";
-        let bytes = format!("{head}\r\n");
-        let parts = RequestParts::from_encoded(&target, bytes.as_bytes(), head.len());
+        let get = built("GET / HTTP/1.1\r\nHost: a.test\r\n", "");
+        let parts = RequestParts::from_encoded(&get, &get.bytes);
         assert_eq!((parts.method, parts.body), (&b"GET"[..], None));
     }
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use codec::{
-    Origin, Want,
+    Origin,
     h2::{self, ErrorCode, Outcome},
 };
 use measure::{
@@ -29,9 +29,8 @@ use self::{
 };
 use super::{
     Client, Purpose,
-    call::Call,
     exchange::Exchange,
-    pool::{ConnectionPool, OriginId},
+    pool::{Checkout, ConnectionPool, OriginId, OutgoingRequest, SendResult},
 };
 use crate::{
     deadlines::{Cut, Limit},
@@ -67,17 +66,6 @@ impl Protocol {
 /// The protocol of an origin, which can change when the server chooses HTTP/1.1.
 pub(super) type ProtocolCell = Rc<Cell<Protocol>>;
 
-/// Result of sending a request over HTTP/2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Http2Result {
-    Answered,
-    /// The server chose HTTP/1.1. The request has already been announced to the caller if it had a
-    /// stream on an earlier connection that did not process it.
-    UseHttp1 {
-        is_announced: bool,
-    },
-}
-
 /// Result of one attempt to send a request.
 enum Attempt {
     Ended(StreamEnd, Rc<Http2Connection>),
@@ -85,86 +73,57 @@ enum Attempt {
     NotSent,
 }
 
-/// Sends one request over HTTP/2.
-pub(super) struct Http2Sender<'s> {
-    pub(super) client: &'s Client,
+/// A request that needs a stream.
+pub(super) struct StreamRequest<'s> {
     /// Connections of the virtual user or of the worker.
     pub(super) pool: &'s ConnectionPool,
-    pub(super) protocol: &'s ProtocolCell,
-    pub(super) origin: &'s Origin,
+    pub(super) protocol: ProtocolCell,
     pub(super) origin_id: OriginId,
-    pub(super) call: &'s Call<'s>,
-    pub(super) limit: &'s Rc<Limit>,
+    pub(super) wanted: Checkout<'s>,
 }
 
-impl Http2Sender<'_> {
-    /// Sends the request. Repeats it if the server certainly did not process it: once after a
-    /// refusal, and without limit when servers retire connections. `announce` is called once, when
-    /// the request has a stream.
-    pub(super) async fn send(
-        &self,
-        parts: RequestParts<'_>,
-        want: Want,
+/// A stream of a pool, which one request may use.
+#[derive(Debug)]
+pub(super) struct PooledStream {
+    reservation: Reservation,
+    protocol: ProtocolCell,
+}
+
+impl StreamRequest<'_> {
+    /// Waits for a stream, and opens a connection if that is permitted. Returns `None` if the
+    /// server chose HTTP/1.1.
+    pub(super) async fn checkout(
+        self,
         exchange: &mut Exchange,
-        announce: &mut dyn FnMut(u64),
-    ) -> Result<Http2Result, Fault> {
+    ) -> Result<Option<PooledStream>, Fault> {
         if self.protocol.get() == Protocol::Impossible {
             return Err(Fault::Http2(Http2Fault::Cleartext));
         }
-        let streams = self
-            .pool
-            .streams(self.origin_id, self.client.http.versions.spread);
-        let (mut is_announced, mut is_refused) = (false, false);
-        let of_earlier_hop = (exchange.moments.first_write, exchange.moments.first_read);
-        loop {
-            let Some(reservation) = self.reserve(&streams, exchange).await? else {
-                return Ok(Http2Result::UseHttp1 { is_announced });
-            };
-            if !std::mem::replace(&mut is_announced, true) {
-                announce(self.client.worker.clock.now());
-            }
-            let attempt = self.attempt(reservation, parts, want, exchange).await?;
-            let Attempt::Ended(end, connection) = attempt else {
-                continue;
-            };
-            let outcome = match end {
-                StreamEnd::Outcome(outcome) => outcome,
-                StreamEnd::Fault(fault) => return Err(fault),
-            };
-            let is_refusal = !connection.is_retired(outcome);
-            if outcome.may_resend() && !(is_refused && is_refusal) {
-                is_refused |= is_refusal;
-                if self.client.is_recorded {
-                    self.client.worker.recorder.borrow_mut().run.http2.resent += 1;
-                }
-                // The time until the server accepts the request counts as waiting.
-                (exchange.moments.first_write, exchange.moments.first_read) = of_earlier_hop;
-                continue;
-            }
-            self.note_http1_required(outcome);
-            return match outcome {
-                Outcome::ConnectionLost => Err(connection.lost_fault()),
-                outcome => match outcome.fault() {
-                    Some(fault) => Err(Fault::Http2(fault)),
-                    None => Ok(Http2Result::Answered),
-                },
-            };
+        let http = self.wanted.client.http();
+        let streams = self.pool.streams(self.origin_id, http.versions.spread);
+        if let Some(idle_close_ns) = http.idle_close_ns {
+            streams.close_idle(self.wanted.client.worker.clock.now(), idle_close_ns);
         }
+        let reservation = match streams.try_checkout() {
+            Some(Grant::Stream(reservation)) => Some(reservation),
+            // The future is boxed, because it would enlarge every user of HTTP/1.1.
+            grant => Box::pin(self.reserve(&streams, grant, exchange)).await?,
+        };
+        let protocol = self.protocol;
+        Ok(reservation.map(|reservation| PooledStream {
+            reservation,
+            protocol,
+        }))
     }
 
-    /// Waits for a stream, and opens a connection if the pool permits it. Returns `None` if the
-    /// server chose HTTP/1.1.
+    /// Waits for a grant unless there is one, and opens a connection if that was granted.
     async fn reserve(
         &self,
         streams: &Rc<StreamPool>,
+        grant: Option<Grant>,
         exchange: &mut Exchange,
     ) -> Result<Option<Reservation>, Fault> {
-        let client = self.client;
-        let worker = &client.worker;
-        if let Some(idle_close_ns) = client.http.idle_close_ns {
-            streams.close_idle(worker.clock.now(), idle_close_ns);
-        }
-        let grant = match streams.try_checkout() {
+        let grant = match grant {
             Some(grant) => grant,
             None => self.wait(streams, exchange).await?,
         };
@@ -173,8 +132,7 @@ impl Http2Sender<'_> {
         }
         match grant {
             Grant::Stream(reservation) => Ok(Some(reservation)),
-            // Box the future, because it is large and connecting is rare.
-            Grant::Open(permit) => Box::pin(self.open(permit, exchange)).await,
+            Grant::Open(permit) => self.open(permit, exchange).await,
         }
     }
 
@@ -184,11 +142,12 @@ impl Http2Sender<'_> {
         streams: &Rc<StreamPool>,
         exchange: &mut Exchange,
     ) -> Result<Grant, Fault> {
-        let worker = &self.client.worker;
+        let Checkout { client, limit, .. } = self.wanted;
+        let worker = &client.worker;
         let is_for_stream = streams.waits_for_streams();
         let since = worker.clock.now();
-        let granted = streams.wait(exchange.intended.ns(), self.limit).await;
-        if is_for_stream && self.client.is_recorded {
+        let granted = streams.wait(exchange.intended.ns(), limit).await;
+        if is_for_stream && client.is_recorded {
             let now = worker.clock.now();
             let duration = DurationSample {
                 label: label::ALL,
@@ -211,23 +170,28 @@ impl Http2Sender<'_> {
         permit: OpenPermit,
         exchange: &mut Exchange,
     ) -> Result<Option<Reservation>, Fault> {
-        let client = self.client;
+        let Checkout {
+            client,
+            origin,
+            label,
+            limit,
+        } = self.wanted;
         let purpose = Purpose {
-            label: self.call.label,
+            label,
             intended: Some(exchange.intended),
         };
         let alpn = match self.protocol.get() {
             Protocol::Negotiated => Alpn::Both,
             _ => Alpn::Http2,
         };
-        let opened = client.open_stream(self.origin, None, alpn, purpose, self.limit);
+        let opened = client.open_stream(origin, None, alpn, purpose, limit);
         let opened = opened.await.map_err(|fault| match fault {
             Fault::ResponseTimeout => exchange.limits.fault(Cut::Expired),
             fault => fault,
         })?;
         exchange.moments.opening = opened.opening();
         if alpn == Alpn::Both && !opened.info.is_http2 {
-            self.use_http1("the server chose it (ALPN)");
+            use_http1(client, &self.protocol, origin, "the server chose it (ALPN)");
             self.pool.put(client.http1_on(opened, self.origin_id)?);
             return Ok(None);
         }
@@ -237,7 +201,7 @@ impl Http2Sender<'_> {
             ..h2::Config::default()
         };
         let new = NewConnection {
-            origin: self.origin.text(),
+            origin: origin.text(),
             stream: Client::watched(opened.stream)?,
             info: ConnectionInfo {
                 is_http2: true,
@@ -248,100 +212,138 @@ impl Http2Sender<'_> {
         let connection = Http2Connection::start(&client.worker, permit.pool(), new, &config);
         Ok(Some(permit.add(connection)))
     }
+}
 
-    /// Sends the request on a reserved stream, and waits for its end.
-    async fn attempt(
-        &self,
-        reservation: Reservation,
-        parts: RequestParts<'_>,
-        want: Want,
+impl PooledStream {
+    /// Returns what is known of the connection.
+    pub(super) fn info(&self) -> ConnectionInfo {
+        self.reservation.connection().info
+    }
+
+    /// Sends a request on the stream, and waits for its end.
+    pub(super) async fn send(
+        &mut self,
+        client: &Client,
+        request: &OutgoingRequest<'_>,
         exchange: &mut Exchange,
-    ) -> Result<Attempt, Fault> {
-        let connection = reservation.into_connection();
-        exchange.connection = Some(connection.info);
-        let nothing = Held::nothing(&self.client.worker.memory);
-        let reserved = std::mem::replace(&mut exchange.reserved, nothing);
-        let state = StreamState::new(want, reserved, exchange.limits.are_moving());
-        state.borrow_mut().streamed = exchange.streamed.take();
-        let sent = {
-            let mut heads = self.client.request_heads.borrow_mut();
-            let head = match heads.fill(parts) {
-                Ok(head) => head,
-                Err(_) => {
-                    connection.release();
-                    connection.serve_waiters();
-                    exchange.streamed = state.borrow_mut().streamed.take();
-                    return Err(Fault::Declared);
-                }
-            };
-            connection.send(&head, parts.body, Rc::clone(&state))
+    ) -> Result<SendResult, Fault> {
+        let protocol = &self.protocol;
+        let of_earlier_hop = (exchange.moments.first_write, exchange.moments.first_read);
+        let attempt = attempt(self.reservation.take(), client, request, exchange).await?;
+        let Attempt::Ended(end, connection) = attempt else {
+            return Ok(SendResult::NotProcessed { is_refusal: false });
         };
-        let sent = match sent {
-            Ok(sent) => sent,
-            Err(error) => {
+        let outcome = match end {
+            StreamEnd::Outcome(outcome) => outcome,
+            StreamEnd::Fault(fault) => return Err(fault),
+        };
+        let is_refusal = !connection.is_retired(outcome);
+        if outcome.may_resend() && !(request.was_refused && is_refusal) {
+            if client.is_recorded {
+                client.worker.recorder.borrow_mut().run.http2.resent += 1;
+            }
+            // Until the server accepts the request, it waits.
+            (exchange.moments.first_write, exchange.moments.first_read) = of_earlier_hop;
+            return Ok(SendResult::NotProcessed { is_refusal });
+        }
+        if outcome == Outcome::Reset(ErrorCode::HTTP_1_1_REQUIRED)
+            && protocol.get() == Protocol::Negotiated
+        {
+            let origin = &request.built.target.origin;
+            let reason = "the server requires it (HTTP_1_1_REQUIRED)";
+            use_http1(client, protocol, origin, reason);
+        }
+        match outcome {
+            Outcome::ConnectionLost => Err(connection.lost_fault()),
+            outcome => match outcome.fault() {
+                Some(fault) => Err(Fault::Http2(fault)),
+                None => Ok(SendResult::Answered),
+            },
+        }
+    }
+}
+
+/// Sends a request on a granted stream of a connection, and waits for its end.
+async fn attempt(
+    connection: Rc<Http2Connection>,
+    client: &Client,
+    request: &OutgoingRequest<'_>,
+    exchange: &mut Exchange,
+) -> Result<Attempt, Fault> {
+    let nothing = Held::nothing(&client.worker.memory);
+    let reserved = std::mem::replace(&mut exchange.reserved, nothing);
+    let state = StreamState::new(request.want, reserved, exchange.limits.are_moving());
+    state.borrow_mut().streamed = exchange.streamed.take();
+    let parts = RequestParts::from_encoded(request.built, request.bytes);
+    let sent = {
+        let mut heads = client.request_heads.borrow_mut();
+        let head = match heads.fill(parts) {
+            Ok(head) => head,
+            Err(_) => {
+                connection.release();
                 connection.serve_waiters();
                 exchange.streamed = state.borrow_mut().streamed.take();
-                return match error {
-                    h2::SendError::InvalidField => Err(Fault::Declared),
-                    h2::SendError::NoFreeStream | h2::SendError::NotAccepting => {
-                        Ok(Attempt::NotSent)
-                    }
-                };
+                return Err(Fault::Declared);
             }
         };
-        exchange.moments.bytes_out += sent.bytes;
-        let mut progress = Progress::default();
-        let end = std::future::poll_fn(|cx| self.poll_end(cx, &sent, &mut progress, exchange));
-        let end = end.await;
-        collect(&sent, exchange);
-        Ok(Attempt::Ended(end?, sent.connection()))
-    }
+        connection.send(&head, parts.body, Rc::clone(&state))
+    };
+    let sent = match sent {
+        Ok(sent) => sent,
+        Err(error) => {
+            connection.serve_waiters();
+            exchange.streamed = state.borrow_mut().streamed.take();
+            return match error {
+                h2::SendError::InvalidField => Err(Fault::Declared),
+                h2::SendError::NoFreeStream | h2::SendError::NotAccepting => Ok(Attempt::NotSent),
+            };
+        }
+    };
+    exchange.moments.bytes_out += sent.bytes;
+    let mut progress = Progress::default();
+    let end = std::future::poll_fn(|cx| {
+        poll_end(cx, (client, request.limit), &sent, &mut progress, exchange)
+    });
+    let end = end.await;
+    collect(&sent, exchange);
+    Ok(Attempt::Ended(end?, sent.connection()))
+}
 
-    /// Waits for the end of a stream, within the limits of the request.
-    fn poll_end(
-        &self,
-        cx: &mut Context<'_>,
-        sent: &SentStream,
-        progress: &mut Progress,
-        exchange: &mut Exchange,
-    ) -> Poll<Result<StreamEnd, Fault>> {
-        let mut state = sent.state.borrow_mut();
-        if let Some(end) = state.end {
-            return Poll::Ready(Ok(end));
-        }
-        // Setting a limit that has expired would restart it.
-        if state.wakes_on_progress && progress.move_limits(&state, exchange) {
-            exchange.limits.arm(&self.client.worker, self.limit);
-        }
-        if let Poll::Ready(cut) = self.limit.poll(cx) {
-            // The stream owns the events until it ends.
-            std::mem::swap(&mut exchange.streamed, &mut state.streamed);
-            let fault = exchange.cut_short(cut);
-            std::mem::swap(&mut exchange.streamed, &mut state.streamed);
-            return Poll::Ready(Err(fault));
-        }
-        state.watch(cx);
-        Poll::Pending
+/// Waits for the end of a stream, within the limits of the request.
+fn poll_end(
+    cx: &mut Context<'_>,
+    (client, limit): (&Client, &Rc<Limit>),
+    sent: &SentStream,
+    progress: &mut Progress,
+    exchange: &mut Exchange,
+) -> Poll<Result<StreamEnd, Fault>> {
+    let mut state = sent.state.borrow_mut();
+    if let Some(end) = state.end {
+        return Poll::Ready(Ok(end));
     }
+    // Arming a limit that has expired would start it again.
+    if state.wakes_on_progress && progress.move_limits(&state, exchange) {
+        exchange.limits.arm(&client.worker, limit);
+    }
+    if let Poll::Ready(cut) = limit.poll(cx) {
+        // The events are with the stream until it ends.
+        std::mem::swap(&mut exchange.streamed, &mut state.streamed);
+        let fault = exchange.cut_short(cut);
+        std::mem::swap(&mut exchange.streamed, &mut state.streamed);
+        return Poll::Ready(Err(fault));
+    }
+    state.watch(cx);
+    Poll::Pending
+}
 
-    /// Switches the origin to HTTP/1.1 if the server requires HTTP/1.1 and the protocol is
-    /// negotiable.
-    fn note_http1_required(&self, outcome: Outcome) {
-        if outcome == Outcome::Reset(ErrorCode::HTTP_1_1_REQUIRED)
-            && self.protocol.get() == Protocol::Negotiated
-        {
-            self.use_http1("the server requires it (HTTP_1_1_REQUIRED)");
-        }
-    }
-
-    fn use_http1(&self, reason: &str) {
-        self.protocol.set(Protocol::Http1);
-        let origin = self.origin.text();
-        self.client.worker.negotiated(
-            NegotiatedVersion::http1(&origin),
-            format!("{origin} is loaded over HTTP/1.1: {reason}"),
-        );
-    }
+/// Uses HTTP/1.1 for the origin from now on, because the server chose or requires it.
+fn use_http1(client: &Client, protocol: &ProtocolCell, origin: &Origin, reason: &str) {
+    protocol.set(Protocol::Http1);
+    let origin = origin.text();
+    client.worker.negotiated(
+        NegotiatedVersion::http1(&origin),
+        format!("{origin} is loaded over HTTP/1.1: {reason}"),
+    );
 }
 
 /// The part of a stream's progress that its sender has already handled.

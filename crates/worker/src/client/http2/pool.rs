@@ -272,8 +272,13 @@ impl Drop for Waiting<'_> {
 }
 
 impl Reservation {
+    /// Returns the connection of the stream.
+    pub(super) fn connection(&self) -> &Http2Connection {
+        &self.connection
+    }
+
     /// Converts the reservation into its connection, on which the caller sends a request.
-    pub(super) fn into_connection(mut self) -> Rc<Http2Connection> {
+    pub(super) fn take(&mut self) -> Rc<Http2Connection> {
         self.is_used = true;
         Rc::clone(&self.connection)
     }

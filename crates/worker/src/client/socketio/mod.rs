@@ -22,7 +22,7 @@ use measure::{
 };
 
 use super::{
-    pool::OpenCount,
+    conn::OpenCount,
     websocket::{Claim, Message, SentMessage, WebSocket},
 };
 use crate::{

@@ -12,8 +12,8 @@ use measure::{interval::SocketIoCounts, outcome::SocketIoFault};
 use super::{
     super::{
         Agent, Call, Caller, Client, Exchange,
-        call::WireRequest,
-        pool::OpenCount,
+        conn::OpenCount,
+        pool::OutgoingRequest,
         websocket::{Claim, Message, UpgradeRequest},
     },
     Session, SessionError, Transport,
@@ -99,8 +99,8 @@ impl Client {
         let now = exchange.moments.started;
         caller.sending(now);
         // Box the future, because it is large and connecting is rare.
-        let conn = Box::pin(self.open(&call.request, call, agent.limit, exchange)).await;
-        let mut conn = conn?;
+        let wanted = self.checkout_of(&call.request, call, agent);
+        let mut conn = Box::pin(self.open(wanted, exchange)).await?;
         if let Some(cookie) = self.cookies_for(&call.request, call, agent.jar, now) {
             requests.set_cookie(&cookie);
         }
@@ -113,12 +113,15 @@ impl Client {
             ..self.wanted(call)
         };
         self.trace_request(&request.target, bytes, "HTTP/1.1");
-        let wire = WireRequest {
+        let outgoing = OutgoingRequest {
+            built: &request,
             bytes,
             method: "GET",
+            want,
+            limit: agent.limit,
+            was_refused: false,
         };
-        let result = self.exchange(&mut conn, wire, want, agent.limit, exchange);
-        let result = result.await;
+        let result = self.exchange(&mut conn, &outgoing, exchange).await;
         self.trace_answer(exchange, result.err());
         result?;
         self.keep_cookies(&request.target, agent.jar, caller, exchange);

@@ -16,8 +16,8 @@ use measure::{Fault, LabelId, outcome::SocketIoFault, sample::Intended};
 
 use super::{
     super::{
-        Built, Client, Exchange, Purpose, call::WireRequest, exchange::Moments, pool::Conn,
-        transport::Transport, websocket::SentMessage,
+        Built, Client, Exchange, Purpose, conn::Conn, exchange::Moments, pool::OutgoingRequest,
+        websocket::SentMessage,
     },
     SessionError, cut_fault,
     requests::SessionRequests,
@@ -80,7 +80,7 @@ impl Polling {
 
     /// Stores a connection for later requests.
     pub fn keep(&mut self, conn: Box<Conn>) {
-        if conn.transport.is_reusable() && self.idle.len() < MOST_CONNECTIONS {
+        if conn.is_reusable() && self.idle.len() < MOST_CONNECTIONS {
             self.idle.push(conn);
         }
     }
@@ -263,7 +263,7 @@ impl Polling {
     }
 
     fn start(&mut self, request: Built, method: &'static str) -> Transaction {
-        self.idle.retain_mut(|conn| !conn.transport.is_stale());
+        self.idle.retain_mut(|conn| !conn.is_stale());
         let conn = self.idle.pop();
         let client = Rc::clone(&self.client);
         Box::pin(transact(client, conn, request, method, self.label))
@@ -302,20 +302,22 @@ async fn transact(
         }
     };
     client.trace_request(&request.target, &request.bytes, "HTTP/1.1");
-    let wire = WireRequest {
+    let outgoing = OutgoingRequest {
+        built: &request,
         bytes: &request.bytes,
         method,
+        want: Want {
+            body: true,
+            ..Want::default()
+        },
+        limit: &limit,
+        was_refused: false,
     };
-    let want = Want {
-        body: true,
-        ..Want::default()
-    };
-    let result = client.exchange(&mut conn, wire, want, &limit, &mut exchange);
-    let result = result.await;
+    let result = client.exchange(&mut conn, &outgoing, &mut exchange).await;
     client.trace_answer(&exchange, result.err());
     result?;
     Ok(Transacted {
-        conn: conn.transport.is_reusable().then_some(conn),
+        conn: conn.is_reusable().then_some(conn),
         status: exchange.answer.status,
         body: String::from_utf8_lossy(&exchange.answer.body).into_owned(),
         moments: exchange.moments,

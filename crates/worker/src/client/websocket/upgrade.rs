@@ -12,7 +12,7 @@ use codec::{
 use measure::{Fault, interval::WebSocketCounts, outcome::WebSocketFault};
 
 use super::{
-    super::{Agent, Call, Caller, Client, Exchange, call::WireRequest},
+    super::{Agent, Call, Caller, Client, Exchange, pool::OutgoingRequest},
     WebSocket,
 };
 
@@ -76,7 +76,8 @@ impl Client {
         let now = exchange.moments.started;
         caller.sending(now);
         // Box the future, because it is large and connecting is rare.
-        let mut conn = Box::pin(self.open(request, call, agent.limit, exchange)).await?;
+        let wanted = self.checkout_of(request, call, agent);
+        let mut conn = Box::pin(self.open(wanted, exchange)).await?;
         let key = handshake::request_key(upgrade.random);
         let completed = self.completed(request, call, agent.jar, now, exchange);
         let after_lines = request.bytes.len() - request.cookie_at;
@@ -87,16 +88,19 @@ impl Client {
             ..self.wanted(call)
         };
         self.trace_request(&request.target, &bytes, "HTTP/1.1");
-        let wire = WireRequest {
+        let outgoing = OutgoingRequest {
+            built: request,
             bytes: &bytes,
             method: call.method,
+            want,
+            limit: agent.limit,
+            was_refused: false,
         };
-        let result = self.exchange(&mut conn, wire, want, agent.limit, exchange);
-        let result = result.await;
+        let result = self.exchange(&mut conn, &outgoing, exchange).await;
         self.trace_answer(exchange, result.err());
         result?;
         // Frames that arrived together with the response count as messages.
-        exchange.moments.bytes_in -= conn.transport.bytes_after_upgrade();
+        exchange.moments.bytes_in -= conn.bytes_after_upgrade();
         self.keep_cookies(&request.target, agent.jar, caller, exchange);
         let counts = |count: fn(&mut WebSocketCounts)| {
             if upgrade.is_recorded {
