@@ -4,8 +4,8 @@
 use std::rc::Rc;
 
 use super::{
-    h2,
     head::Notable,
+    headers::Headers,
     reply::{Keep, Reply},
 };
 
@@ -47,8 +47,8 @@ impl Want {
 pub struct Response {
     /// HTTP status code, or 0 until the head is complete.
     pub status: u16,
-    /// Header names in lower case, with their values. Empty unless requested.
-    pub headers: Vec<(String, String)>,
+    /// The headers without trailers. Empty unless requested.
+    pub headers: Headers,
     /// The raw head, followed by the trailers. Empty unless requested.
     pub head: Vec<u8>,
     /// The `total` of `Server-Timing` in milliseconds. `None` if it is missing or was not
@@ -72,13 +72,13 @@ impl Response {
         let server_ms = notable.as_ref().and_then(|notable| notable.server_ms);
         Response {
             status: reply.status,
-            headers: if want.headers && reply.status > 0 {
-                reply.headers()
+            headers: if want.headers {
+                reply.take_headers(want.head)
             } else {
-                Vec::new()
+                Headers::default()
             },
             head: if want.head {
-                std::mem::take(&mut reply.head)
+                reply.take_head()
             } else {
                 Vec::new()
             },
@@ -87,38 +87,6 @@ impl Response {
             body_cut: reply.body_cut,
             body_bytes: reply.body_bytes,
             notable,
-        }
-    }
-
-    /// Creates the response to an HTTP/2 request from its head. The body is still empty.
-    #[must_use]
-    pub fn from_http2(head: &h2::ResponseHead, want: Want) -> Response {
-        let notable = head.notable.clone();
-        let server_ms = notable.as_ref().and_then(|notable| notable.server_ms);
-        let mut raw = Vec::new();
-        if want.head {
-            raw = format!("HTTP/2 {}\r\n", head.status).into_bytes();
-            push_lines(&mut raw, head);
-        }
-        Response {
-            status: head.status,
-            headers: if want.headers {
-                head.headers()
-            } else {
-                Vec::new()
-            },
-            head: raw,
-            server_ms: server_ms.filter(|_| want.timing),
-            notable,
-            ..Response::default()
-        }
-    }
-
-    /// Appends HTTP/2 trailers to the raw head.
-    pub fn add_trailers(&mut self, trailers: &h2::ResponseHead) {
-        if self.head.ends_with(b"\r\n\r\n") {
-            self.head.truncate(self.head.len() - 2);
-            push_lines(&mut self.head, trailers);
         }
     }
 
@@ -155,15 +123,4 @@ impl Response {
     pub fn encoding(&self) -> Option<&str> {
         self.notable.as_ref()?.encoding.as_deref()
     }
-}
-
-/// Appends the fields as header lines, followed by an empty line.
-fn push_lines(raw: &mut Vec<u8>, head: &h2::ResponseHead) {
-    for field in head.fields() {
-        raw.extend_from_slice(field.name);
-        raw.extend_from_slice(b": ");
-        raw.extend_from_slice(field.value);
-        raw.extend_from_slice(b"\r\n");
-    }
-    raw.extend_from_slice(b"\r\n");
 }

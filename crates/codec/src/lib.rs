@@ -14,6 +14,7 @@ pub mod events;
 pub mod framing;
 pub mod h2;
 pub mod head;
+pub mod headers;
 pub mod heads;
 pub mod reply;
 pub mod socketio;
@@ -23,4 +24,5 @@ pub mod websocket;
 mod zstd;
 
 pub use answer::{Response, Want};
+pub use headers::Headers;
 pub use url::{Origin, Target};

@@ -7,7 +7,9 @@ use measure::outcome::ProtocolFault;
 
 use super::{
     framing::Framing,
-    head::{self, MAX_HEAD, Notable, ResponseHead},
+    h2,
+    head::{MAX_HEAD, Notable, ResponseHead},
+    headers::Headers,
     heads::{DISCARD, Heads},
 };
 
@@ -42,6 +44,8 @@ pub struct Replies {
     /// Maximum number of body bytes to keep of the current response.
     most: usize,
     trailers: Vec<u8>,
+    /// Whether the connection can be reused after the current response.
+    pub keep_alive: bool,
     /// The current response. After completion, it stays available until the next response starts.
     pub reply: Reply,
 }
@@ -53,19 +57,19 @@ enum ReplyState {
     Body(Framing),
 }
 
-/// The kept parts of a response.
+/// The kept parts of a response that is being received, over any version of HTTP.
 #[derive(Debug, Default)]
 pub struct Reply {
     /// HTTP status. 0 until the head is complete.
     pub status: u16,
-    /// Whether the connection can be reused.
-    pub keep_alive: bool,
     /// Headers that the client acts on.
     pub notable: Option<Rc<Notable>>,
-    /// The head, followed by trailers. Empty unless kept.
+    /// The head of an HTTP/1.1 response, followed by trailers. Empty unless kept.
     pub head: Vec<u8>,
     /// Length of the head without trailers.
     pub head_length: usize,
+    /// Head and trailers of an HTTP/2 response. `None` unless kept.
+    pub sections: Option<Box<FieldSections>>,
     /// The body without framing, up to [`MAX_BODY`]. Empty unless kept.
     pub body: Vec<u8>,
     /// Whether the body was longer than the limit.
@@ -76,24 +80,92 @@ pub struct Reply {
     pub bytes: u64,
 }
 
+/// The header sections of an HTTP/2 response.
+#[derive(Debug)]
+pub struct FieldSections {
+    /// The head.
+    pub head: Rc<h2::ResponseHead>,
+    /// The trailers. `None` if there are none so far.
+    pub trailers: Option<Rc<h2::ResponseHead>>,
+}
+
 impl Reply {
-    /// Returns the header lines, with names in lower case. Empty unless the head is kept.
-    #[must_use]
-    pub fn headers(&self) -> Vec<(String, String)> {
-        if self.head.len() == self.head_length {
-            return head::lines(&self.head);
+    /// Begins with the head of an HTTP/2 response, which is kept on request.
+    pub fn begin_http2(&mut self, head: &Rc<h2::ResponseHead>, keeps_head: bool) {
+        self.status = head.status;
+        self.notable.clone_from(&head.notable);
+        self.sections = keeps_head.then(|| {
+            Box::new(FieldSections {
+                head: Rc::clone(head),
+                trailers: None,
+            })
+        });
+    }
+
+    /// Adds a part of the body, of which at most `most` bytes are kept. `is_needed` says whether
+    /// the caller needs the whole body.
+    #[inline]
+    pub fn add_body(&mut self, data: &[u8], most: usize, is_needed: bool) {
+        self.body_bytes += data.len() as u64;
+        if most > 0 {
+            let room = most.saturating_sub(self.body.len());
+            self.body_cut |= is_needed && data.len() > room;
+            self.body.extend_from_slice(&data[..data.len().min(room)]);
         }
-        // Exclude trailers, which overwrote the empty line after the head.
-        let lines = self.head_length.min(self.head.len());
-        head::lines(&[&self.head[..lines], b"\r\n"].concat())
+    }
+
+    /// Returns the headers. Empty unless the head is kept. Takes the head unless it is needed
+    /// later.
+    pub(super) fn take_headers(&mut self, is_head_needed: bool) -> Headers {
+        if self.status == 0 {
+            return Headers::default();
+        }
+        if let Some(sections) = &self.sections {
+            return Headers::from_fields(Rc::clone(&sections.head));
+        }
+        let mut head = if is_head_needed {
+            self.head.clone()
+        } else {
+            std::mem::take(&mut self.head)
+        };
+        if head.len() != self.head_length {
+            // Exclude trailers, which overwrote the empty line after the head.
+            head.truncate(self.head_length);
+            head.extend_from_slice(b"\r\n");
+        }
+        Headers::from_lines(head)
+    }
+
+    /// Takes the raw head, followed by the lines of trailers. Empty unless the head is kept.
+    pub(super) fn take_head(&mut self) -> Vec<u8> {
+        let Some(sections) = self.sections.take() else {
+            return std::mem::take(&mut self.head);
+        };
+        let mut raw = format!("HTTP/2 {}\r\n", self.status).into_bytes();
+        push_lines(&mut raw, &sections.head);
+        if let Some(trailers) = &sections.trailers {
+            push_lines(&mut raw, trailers);
+        }
+        raw.extend_from_slice(b"\r\n");
+        raw
     }
 
     fn forget(&mut self) {
         (self.status, self.bytes, self.head_length) = (0, 0, 0);
         (self.body_cut, self.body_bytes) = (false, 0);
         self.notable = None;
+        self.sections = None;
         self.head.clear();
         self.body.clear();
+    }
+}
+
+fn push_lines(raw: &mut Vec<u8>, head: &h2::ResponseHead) {
+    for field in head.fields() {
+        raw.extend_from_slice(field.name);
+        raw.extend_from_slice(b": ");
+        raw.extend_from_slice(field.value);
+        raw.extend_from_slice(b"\r\n");
     }
 }
 
@@ -158,14 +230,7 @@ impl Replies {
         };
         let (reply, keep, most) = (&mut self.reply, self.keep, self.most);
         let trailers = &mut self.trailers;
-        let data = |data: &[u8]| {
-            reply.body_bytes += data.len() as u64;
-            if most > 0 {
-                let room = most.saturating_sub(reply.body.len());
-                reply.body_cut |= keep == Keep::Body && data.len() > room;
-                reply.body.extend_from_slice(&data[..data.len().min(room)]);
-            }
-        };
+        let data = |data: &[u8]| reply.add_body(data, most, keep == Keep::Body);
         let taken = framing.take_all(&bytes[used..], data, |byte| {
             if keep >= Keep::Head && trailers.len() < MAX_HEAD {
                 trailers.push(byte);
@@ -236,7 +301,8 @@ impl Replies {
     #[inline]
     fn after_head(&mut self, head: ResponseHead, heads: &mut Heads, used: usize) -> ReplyStep {
         let reply = &mut self.reply;
-        (reply.status, reply.keep_alive) = (head.status, head.keep_alive);
+        self.keep_alive = head.keep_alive;
+        reply.status = head.status;
         (reply.notable, reply.head_length) = (head.notable, head.length);
         self.most = match self.keep {
             Keep::Body => MAX_BODY,

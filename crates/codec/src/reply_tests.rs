@@ -29,7 +29,7 @@ impl Decoder {
     }
 
     fn answer(&mut self) -> Response {
-        self.keep_alive = self.replies.reply.keep_alive;
+        self.keep_alive = self.replies.keep_alive;
         Response::from_reply(&mut self.replies.reply, Want::ALL)
     }
 }
@@ -103,7 +103,7 @@ fn body_ends_when_connection_closes() {
         .feed(b"HTTP/1.0 200 OK\r\n\r\nabc")
         .expect("an answer");
     let reply = &decoder.replies.reply;
-    assert!(!fed.done && reply.status == 200 && !reply.keep_alive);
+    assert!(!fed.done && reply.status == 200 && !decoder.replies.keep_alive);
     assert!(decoder.replies.closed());
     assert_eq!(decoder.answer().body, b"abc");
     let mut short = Decoder::new("GET");

@@ -77,6 +77,11 @@ impl Held {
         }
     }
 
+    /// Returns the budget to which the reservation belongs.
+    pub(crate) fn memory(&self) -> &Rc<Memory> {
+        &self.memory
+    }
+
     /// Changes the reservation to `bytes`. Returns `false` if the budget is exceeded.
     pub fn hold(&self, bytes: u64) -> bool {
         let held = self.bytes.get();

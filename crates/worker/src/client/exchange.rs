@@ -213,6 +213,19 @@ impl Exchange {
         }
     }
 
+    /// Takes the exchange, to lend it to a connection that serves many requests. A placeholder
+    /// remains.
+    pub(super) fn take(&mut self) -> Exchange {
+        const NONE: Timeouts = Timeouts {
+            total_ns: None,
+            headers_ns: None,
+            idle_ns: None,
+        };
+        let memory = self.reserved.memory();
+        let placeholder = Exchange::begun(self.intended, self.moments.started, &NONE, memory);
+        std::mem::replace(self, placeholder)
+    }
+
     /// Makes the exchange read the response as a stream.
     pub fn read_as_stream(&mut self, streamed: StreamedResponse) {
         self.limits
@@ -261,6 +274,7 @@ impl Exchange {
     }
 }
 
+/// Observes the exchange of one request over any version of HTTP.
 pub(super) struct OneAnswer<'a> {
     pub worker: &'a Worker,
     pub exchange: &'a mut Exchange,
@@ -293,6 +307,17 @@ impl OneAnswer<'_> {
         Ok(())
     }
 
+    /// Notes when the request was sent, which moves limits.
+    pub(super) fn sent_at(&mut self, now_ns: u64) {
+        let exchange = &mut *self.exchange;
+        exchange.moments.sent = now_ns;
+        if exchange.limits.are_moving() {
+            let awaits_head = exchange.moments.head == 0;
+            exchange.limits.sent(now_ns, awaits_head);
+            exchange.limits.arm(self.worker, self.limit);
+        }
+    }
+
     fn moved(&mut self, now_ns: u64) {
         let limits = &mut self.exchange.limits;
         if limits.are_moving() {
@@ -306,7 +331,6 @@ impl OneAnswer<'_> {
             return Ok(());
         }
         reply.body = Vec::new();
-        reply.keep_alive = false;
         self.exchange.reserved.hold(0);
         Err(Fault::OutOfMemory)
     }
@@ -337,12 +361,8 @@ impl ExchangeObserver for OneAnswer<'_> {
     }
 
     fn sent(&mut self, clock: &Clock) {
-        let exchange = &mut *self.exchange;
-        if exchange.limits.are_moving() {
-            exchange.moments.sent = clock.now();
-            let awaits_head = exchange.moments.head == 0;
-            exchange.limits.sent(exchange.moments.sent, awaits_head);
-            exchange.limits.arm(self.worker, self.limit);
+        if self.exchange.limits.are_moving() {
+            self.sent_at(clock.now());
         }
     }
 

@@ -161,7 +161,7 @@ impl Http1 {
                 watch.on_partial(&mut self.replies.reply, now)?;
             } else if watch.answered(&mut self.replies.reply, now)? {
                 // Bytes after the last response would corrupt the next response.
-                self.replies.reply.keep_alive &= bytes.is_empty();
+                self.replies.keep_alive &= bytes.is_empty();
                 if self.replies.reply.status == 101 && !bytes.is_empty() {
                     self.after_upgrade = Some(bytes.into());
                 }
@@ -247,7 +247,7 @@ impl Transport for Http1 {
             let Some(broken) = out.broken else {
                 let read = ready!(self.poll_answers(cx, io, limit, watch));
                 // The unsent rest of the request would corrupt the next request.
-                self.replies.reply.keep_alive &= out.flushed;
+                self.replies.keep_alive &= out.flushed;
                 return Poll::Ready(
                     read.map_err(|fault| TransportError(fault, ExchangeStage::Read)),
                 );
@@ -260,7 +260,7 @@ impl Transport for Http1 {
                 return Poll::Ready(lost);
             }
             let read = ready!(self.poll_answers(cx, io, limit, watch));
-            self.replies.reply.keep_alive = false;
+            self.replies.keep_alive = false;
             Poll::Ready(read.or(lost))
         })
         .await;
@@ -269,7 +269,7 @@ impl Transport for Http1 {
     }
 
     fn is_reusable(&self) -> bool {
-        self.replies.reply.keep_alive
+        self.replies.keep_alive
     }
 
     fn is_stale(&mut self) -> bool {

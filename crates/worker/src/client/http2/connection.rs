@@ -94,8 +94,6 @@ pub(super) struct SentStream {
     connection: Rc<Http2Connection>,
     id: StreamId,
     pub(super) state: Rc<RefCell<StreamState>>,
-    /// Number of bytes in the head and body.
-    pub(super) bytes: u64,
 }
 
 impl SentStream {
@@ -223,11 +221,11 @@ impl Http2Connection {
         // Part of the body may wait for flow control. It is sent later, unless the response ends
         // first.
         let bytes = added.max(body.map_or(0, <[u8]>::len)) as u64;
+        stream.borrow_mut().request_bytes = bytes;
         Ok(SentStream {
             connection: Rc::clone(self),
             id,
             state: stream,
-            bytes,
         })
     }
 
@@ -415,26 +413,27 @@ impl Http2Connection {
                     let changes = state.stats.on_settings(&self.worker, limit);
                     self.note_settings(state, changes);
                 }
-                Event::Interim { stream, .. } => state.with(stream, |open| open.on_read(now_ns)),
+                Event::Interim { stream, .. } => {
+                    self.pass_on(state, stream, effects, now_ns, |open| {
+                        open.on_interim(now_ns)
+                    });
+                }
                 Event::Head { stream, head } => {
-                    state.with(stream, |open| open.on_head(&head, now_ns));
+                    self.pass_on(state, stream, effects, now_ns, |open| {
+                        open.on_head(&head, now_ns)
+                    });
                 }
                 Event::Trailers { stream, trailers } => {
-                    state.with(stream, |open| open.on_trailers(&trailers, now_ns));
+                    let add = |open: &mut StreamState| open.on_trailers(&trailers, now_ns);
+                    self.pass_on(state, stream, effects, now_ns, add);
                 }
                 Event::Data {
                     stream,
                     bytes,
                     wire_bytes,
                 } => {
-                    let kept = state
-                        .get(stream)
-                        .map(|open| open.borrow_mut().on_data(bytes, wire_bytes, now_ns));
-                    if let Some(Err(fault)) = kept {
-                        state.codec.cancel(stream);
-                        self.end(state, stream, StreamEnd::Fault(fault), now_ns);
-                        effects.frees_streams = true;
-                    }
+                    let add = |open: &mut StreamState| open.on_data(bytes, wire_bytes, now_ns);
+                    self.pass_on(state, stream, effects, now_ns, add);
                 }
                 Event::Ended { stream, outcome } => {
                     self.end(state, stream, StreamEnd::Outcome(outcome), now_ns);
@@ -451,6 +450,23 @@ impl Http2Connection {
                 }
                 Event::Pong(_) => {}
             }
+        }
+    }
+
+    /// Passes on a part of a response. Cancels the stream if its request takes no more.
+    fn pass_on(
+        &self,
+        state: &mut State,
+        id: StreamId,
+        effects: &mut Effects,
+        now_ns: u64,
+        add: impl FnOnce(&mut StreamState) -> Result<(), Fault>,
+    ) {
+        let added = state.get(id).map(|open| add(&mut open.borrow_mut()));
+        if let Some(Err(fault)) = added {
+            state.codec.cancel(id);
+            self.end(state, id, StreamEnd::Fault(fault), now_ns);
+            effects.frees_streams = true;
         }
     }
 
@@ -504,12 +520,6 @@ impl State {
     fn get(&self, id: StreamId) -> Option<&RefCell<StreamState>> {
         let open = self.streams.get(id.slot())?.as_ref()?;
         (open.id == id).then_some(&*open.state)
-    }
-
-    fn with(&self, id: StreamId, change: impl FnOnce(&mut StreamState)) {
-        if let Some(open) = self.get(id) {
-            change(&mut open.borrow_mut());
-        }
     }
 
     /// Removes and returns a stream.

@@ -25,7 +25,7 @@ use self::{
     connection::{Http2Connection, NewConnection, SentStream},
     heads::RequestParts,
     pool::{Grant, OpenPermit, Reservation, StreamPool},
-    stream::{StreamEnd, StreamState},
+    stream::{ExchangeLoan, StreamEnd},
 };
 use super::{
     Client, Purpose,
@@ -34,7 +34,6 @@ use super::{
 };
 use crate::{
     deadlines::{Cut, Limit},
-    memory::Held,
     net::{Alpn, ConnectionInfo},
 };
 
@@ -270,10 +269,7 @@ async fn attempt(
     request: &OutgoingRequest<'_>,
     exchange: &mut Exchange,
 ) -> Result<Attempt, Fault> {
-    let nothing = Held::nothing(&client.worker.memory);
-    let reserved = std::mem::replace(&mut exchange.reserved, nothing);
-    let state = StreamState::new(request.want, reserved, exchange.limits.are_moving());
-    state.borrow_mut().streamed = exchange.streamed.take();
+    let loan = ExchangeLoan::new(&client.worker, request, exchange);
     let parts = RequestParts::from_encoded(request.built, request.bytes);
     let sent = {
         let mut heads = client.request_heads.borrow_mut();
@@ -282,58 +278,44 @@ async fn attempt(
             Err(_) => {
                 connection.release();
                 connection.serve_waiters();
-                exchange.streamed = state.borrow_mut().streamed.take();
                 return Err(Fault::Declared);
             }
         };
-        connection.send(&head, parts.body, Rc::clone(&state))
+        connection.send(&head, parts.body, Rc::clone(&loan.state))
     };
     let sent = match sent {
         Ok(sent) => sent,
         Err(error) => {
             connection.serve_waiters();
-            exchange.streamed = state.borrow_mut().streamed.take();
             return match error {
                 h2::SendError::InvalidField => Err(Fault::Declared),
                 h2::SendError::NoFreeStream | h2::SendError::NotAccepting => Ok(Attempt::NotSent),
             };
         }
     };
-    exchange.moments.bytes_out += sent.bytes;
-    let mut progress = Progress::default();
-    let end = std::future::poll_fn(|cx| {
-        poll_end(cx, (client, request.limit), &sent, &mut progress, exchange)
-    });
-    let end = end.await;
-    collect(&sent, exchange);
-    Ok(Attempt::Ended(end?, sent.connection()))
+    let end = std::future::poll_fn(|cx| poll_end(cx, &sent, request.limit)).await?;
+    Ok(Attempt::Ended(end, sent.connection()))
 }
 
 /// Waits for the end of a stream, within the limits of the request.
 fn poll_end(
     cx: &mut Context<'_>,
-    (client, limit): (&Client, &Rc<Limit>),
     sent: &SentStream,
-    progress: &mut Progress,
-    exchange: &mut Exchange,
+    limit: &Limit,
 ) -> Poll<Result<StreamEnd, Fault>> {
     let mut state = sent.state.borrow_mut();
-    if let Some(end) = state.end {
-        return Poll::Ready(Ok(end));
+    loop {
+        if let Some(end) = state.end {
+            return Poll::Ready(Ok(end));
+        }
+        let Poll::Ready(cut) = limit.poll(cx) else {
+            state.watch(cx);
+            return Poll::Pending;
+        };
+        if let Some(fault) = state.on_deadline(cut) {
+            return Poll::Ready(Err(fault));
+        }
     }
-    // Arming a limit that has expired would start it again.
-    if state.wakes_on_progress && progress.move_limits(&state, exchange) {
-        exchange.limits.arm(&client.worker, limit);
-    }
-    if let Poll::Ready(cut) = limit.poll(cx) {
-        // The events are with the stream until it ends.
-        std::mem::swap(&mut exchange.streamed, &mut state.streamed);
-        let fault = exchange.cut_short(cut);
-        std::mem::swap(&mut exchange.streamed, &mut state.streamed);
-        return Poll::Ready(Err(fault));
-    }
-    state.watch(cx);
-    Poll::Pending
 }
 
 /// Uses HTTP/1.1 for the origin from now on, because the server chose or requires it.
@@ -344,55 +326,4 @@ fn use_http1(client: &Client, protocol: &ProtocolCell, origin: &Origin, reason: 
         NegotiatedVersion::http1(&origin),
         format!("{origin} is loaded over HTTP/1.1: {reason}"),
     );
-}
-
-/// The part of a stream's progress that its sender has already handled.
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
-struct Progress {
-    is_sent: bool,
-    last_read_ns: u64,
-    last_event_ns: u64,
-}
-
-impl Progress {
-    /// Moves the limits for the head, for idle times and for events. Returns whether any limit
-    /// moved.
-    fn move_limits(&mut self, state: &StreamState, exchange: &mut Exchange) -> bool {
-        let limits = &mut exchange.limits;
-        let before = *self;
-        if let Some(first_write) = state.first_write.filter(|_| !self.is_sent) {
-            self.is_sent = true;
-            limits.sent(first_write, state.head_ns == 0);
-        }
-        if state.last_read_ns > self.last_read_ns {
-            self.last_read_ns = state.last_read_ns;
-            if state.head_ns > 0 {
-                limits.head_arrived();
-            }
-            limits.moved(state.last_read_ns);
-        }
-        if state.last_event_ns > self.last_event_ns {
-            self.last_event_ns = state.last_event_ns;
-            limits.event_arrived(state.last_event_ns);
-        }
-        *self != before
-    }
-}
-
-/// Moves the received data of a stream to the exchange, even if the response is incomplete.
-fn collect(sent: &SentStream, exchange: &mut Exchange) {
-    let mut state = sent.state.borrow_mut();
-    let moments = &mut exchange.moments;
-    // Service starts with the first request of a chain of redirects, as over HTTP/1.1.
-    moments.first_write = moments.first_write.or(state.first_write);
-    moments.first_read = moments.first_read.or(state.first_read);
-    moments.sent = state.first_write.unwrap_or(moments.sent);
-    moments.head = state.head_ns;
-    moments.bytes_in += state.bytes_in;
-    if matches!(state.end, Some(StreamEnd::Outcome(Outcome::Answered))) {
-        moments.done = state.last_read_ns;
-    }
-    exchange.answer = std::mem::take(&mut state.response);
-    std::mem::swap(&mut exchange.reserved, &mut state.reserved);
-    exchange.streamed = state.streamed.take();
 }

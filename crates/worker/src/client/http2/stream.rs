@@ -7,44 +7,45 @@ use std::{
 };
 
 use codec::{
-    Response, Want,
+    Want,
     h2::{Outcome, ResponseHead},
-    reply::{Keep, MAX_BODY},
+    reply::{Keep, MAX_BODY, Reply},
 };
 use measure::Fault;
 
 use crate::{
-    client::{EXCERPT, streamed::StreamedResponse},
-    memory::Held,
+    client::{
+        EXCERPT,
+        exchange::{Exchange, OneAnswer},
+        pool::OutgoingRequest,
+        transport::{ExchangeObserver, ExchangeStage, TransportError},
+    },
+    deadlines::{Cut, Limit},
+    worker::Worker,
 };
 
 /// Length of a frame header.
 const FRAME_HEADER: usize = 9;
 
 /// State that a request's connection and sender share.
-#[derive(Debug)]
 pub(super) struct StreamState {
-    /// Time immediately before the first byte of the request was written.
-    pub(super) first_write: Option<u64>,
-    /// When the first byte of the response was read.
-    pub(super) first_read: Option<u64>,
-    /// When the head of the response was complete. 0 until then.
-    pub(super) head_ns: u64,
-    /// When bytes of the response were last read. 0 until then.
-    pub(super) last_read_ns: u64,
-    /// Number of bytes received, including frame headers and padding.
-    pub(super) bytes_in: u64,
-    pub(super) response: Response,
-    pub(super) end: Option<StreamEnd>,
-    pub(super) reserved: Held,
-    /// Whether each part of the response wakes the sender, because its limits must move.
-    pub(super) wakes_on_progress: bool,
-    /// Events, if the plan expects a streamed response.
-    pub(super) streamed: Option<Box<StreamedResponse>>,
-    /// When an event of the stream was last read. 0 until then.
-    pub(super) last_event_ns: u64,
+    worker: Rc<Worker>,
+    limit: Rc<Limit>,
     want: Want,
+    /// The exchange, lent by the sender until the stream ends.
+    exchange: Exchange,
+    /// The response received so far.
+    reply: Reply,
+    /// Number of bytes of head and body of the request.
+    pub(super) request_bytes: u64,
+    pub(super) end: Option<StreamEnd>,
     waker: Option<Waker>,
+}
+
+/// Lends the exchange of a request to a stream. Takes it back when dropped.
+pub(super) struct ExchangeLoan<'e> {
+    lender: &'e mut Exchange,
+    pub(super) state: Rc<RefCell<StreamState>>,
 }
 
 /// How a stream has ended.
@@ -56,27 +57,56 @@ pub(super) enum StreamEnd {
     Fault(Fault),
 }
 
-impl StreamState {
+impl<'e> ExchangeLoan<'e> {
     pub(super) fn new(
-        want: Want,
-        reserved: Held,
-        wakes_on_progress: bool,
-    ) -> Rc<RefCell<StreamState>> {
-        Rc::new(RefCell::new(StreamState {
-            first_write: None,
-            first_read: None,
-            head_ns: 0,
-            last_read_ns: 0,
-            bytes_in: 0,
-            response: Response::default(),
+        worker: &Rc<Worker>,
+        request: &OutgoingRequest<'_>,
+        exchange: &'e mut Exchange,
+    ) -> ExchangeLoan<'e> {
+        let state = Rc::new(RefCell::new(StreamState {
+            worker: Rc::clone(worker),
+            limit: Rc::clone(request.limit),
+            want: request.want,
+            exchange: exchange.take(),
+            reply: Reply::default(),
+            request_bytes: 0,
             end: None,
-            reserved,
-            wakes_on_progress,
-            streamed: None,
-            last_event_ns: 0,
-            want,
             waker: None,
-        }))
+        }));
+        ExchangeLoan {
+            lender: exchange,
+            state,
+        }
+    }
+}
+
+impl Drop for ExchangeLoan<'_> {
+    fn drop(&mut self) {
+        let state = &mut *self.state.borrow_mut();
+        let result = match state.end {
+            Some(StreamEnd::Outcome(Outcome::Answered)) => Ok(state.exchange.moments.done),
+            Some(StreamEnd::Fault(fault)) => Err(TransportError(fault, ExchangeStage::Read)),
+            _ => Err(TransportError(Fault::ClosedEarly, ExchangeStage::Read)),
+        };
+        let (mut observer, reply) = state.observe(0);
+        observer.on_end(reply, result);
+        std::mem::swap(self.lender, &mut state.exchange);
+    }
+}
+
+impl StreamState {
+    /// Returns the observer of the exchange, and the response received so far.
+    fn observe(&mut self, began: u64) -> (OneAnswer<'_>, &mut Reply) {
+        let observer = OneAnswer {
+            worker: &self.worker,
+            exchange: &mut self.exchange,
+            limit: &self.limit,
+            want: self.want,
+            // The codec knows which responses have no body.
+            to_head: false,
+            began,
+        };
+        (observer, &mut self.reply)
     }
 
     /// Registers the sender, which is woken when the stream ends.
@@ -87,89 +117,88 @@ impl StreamState {
         }
     }
 
-    fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
-    }
-
-    fn progress(&mut self) {
-        if self.wakes_on_progress {
-            self.wake();
-        }
-    }
-
+    /// Notes that the first byte of the request was written. `now_ns` is the time before the write.
     pub(super) fn on_started(&mut self, now_ns: u64) {
-        self.first_write.get_or_insert(now_ns);
-        self.progress();
+        let bytes = self.request_bytes as usize;
+        let (mut observer, _) = self.observe(now_ns);
+        observer.wrote(bytes);
+        observer.sent_at(now_ns);
     }
 
-    /// Notes that a part of the response was read.
-    pub(super) fn on_read(&mut self, now_ns: u64) {
-        self.first_read.get_or_insert(now_ns);
-        self.last_read_ns = now_ns;
-        self.progress();
+    /// Notes that an interim response was read.
+    pub(super) fn on_interim(&mut self, now_ns: u64) -> Result<(), Fault> {
+        self.received(0, now_ns, |_, _| {})
     }
 
-    pub(super) fn on_head(&mut self, head: &ResponseHead, now_ns: u64) {
-        self.on_read(now_ns);
-        self.head_ns = now_ns;
-        if let Some(streamed) = &mut self.streamed {
-            streamed.on_head(head.status);
-        }
-        self.bytes_in += (head.block_len + FRAME_HEADER) as u64;
-        self.response = Response::from_http2(head, self.want);
+    pub(super) fn on_head(&mut self, head: &Rc<ResponseHead>, now_ns: u64) -> Result<(), Fault> {
+        let keeps_head = self.want.head || self.want.headers;
+        let bytes = head.block_len + FRAME_HEADER;
+        self.received(bytes, now_ns, |reply, _| {
+            reply.begin_http2(head, keeps_head)
+        })
     }
 
-    pub(super) fn on_trailers(&mut self, trailers: &ResponseHead, now_ns: u64) {
-        self.on_read(now_ns);
-        self.bytes_in += (trailers.block_len + FRAME_HEADER) as u64;
-        self.response.add_trailers(trailers);
+    pub(super) fn on_trailers(
+        &mut self,
+        trailers: &Rc<ResponseHead>,
+        now_ns: u64,
+    ) -> Result<(), Fault> {
+        let bytes = trailers.block_len + FRAME_HEADER;
+        self.received(bytes, now_ns, |reply, _| {
+            if let Some(sections) = &mut reply.sections {
+                sections.trailers = Some(Rc::clone(trailers));
+            }
+        })
     }
 
-    /// Stores a part of the body and reads its events, as far as they are needed. Fails if the
-    /// memory budget is exceeded, or if an event ends the stream.
+    /// Keeps a part of the body, as far as it is needed.
     pub(super) fn on_data(
         &mut self,
         bytes: &[u8],
         wire_bytes: usize,
         now_ns: u64,
     ) -> Result<(), Fault> {
-        self.on_read(now_ns);
-        self.bytes_in += wire_bytes as u64;
-        self.keep(bytes)?;
-        if let Some(streamed) = &mut self.streamed {
-            let notable = self.response.notable.as_deref();
-            if streamed.read(self.response.status, notable, bytes, now_ns)? {
-                self.last_event_ns = now_ns;
+        self.received(wire_bytes, now_ns, |reply, keep| {
+            let most = match keep {
+                Keep::Body => MAX_BODY,
+                _ if reply.status >= 400 => EXCERPT,
+                _ => 0,
+            };
+            reply.add_body(bytes, most, keep == Keep::Body);
+        })
+    }
+
+    /// Adds a part of the response and reports it to the observer. Fails if there is no memory for
+    /// it, or if the stream ends with it.
+    fn received(
+        &mut self,
+        bytes: usize,
+        now_ns: u64,
+        add: impl FnOnce(&mut Reply, Keep),
+    ) -> Result<(), Fault> {
+        let (mut observer, reply) = self.observe(0);
+        observer.on_read(now_ns, bytes);
+        reply.bytes += bytes as u64;
+        add(reply, observer.next().keep);
+        observer.on_partial(reply, now_ns)
+    }
+
+    /// Ends the stream, and wakes the sender.
+    pub(super) fn on_end(&mut self, mut end: StreamEnd, now_ns: u64) {
+        if end == StreamEnd::Outcome(Outcome::Answered) {
+            let (mut observer, reply) = self.observe(0);
+            if let Err(fault) = observer.answered(reply, now_ns) {
+                end = StreamEnd::Fault(fault);
             }
         }
-        Ok(())
-    }
-
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let response = &mut self.response;
-        response.body_bytes += bytes.len() as u64;
-        let most = match self.want.keep() {
-            Keep::Body => MAX_BODY,
-            _ if response.status >= 400 => EXCERPT,
-            _ => return Ok(()),
-        };
-        let room = most.saturating_sub(response.body.len());
-        response.body_cut |= self.want.body && bytes.len() > room;
-        let kept = &bytes[..bytes.len().min(room)];
-        response.body.extend_from_slice(kept);
-        if self.reserved.hold(response.body.capacity() as u64) {
-            return Ok(());
-        }
-        response.body = Vec::new();
-        self.reserved.hold(0);
-        Err(Fault::OutOfMemory)
-    }
-
-    pub(super) fn on_end(&mut self, end: StreamEnd, now_ns: u64) {
-        self.last_read_ns = now_ns;
         self.end = Some(end);
-        self.wake();
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Returns the fault of a request whose limit expired.
+    pub(super) fn on_deadline(&mut self, cut: Cut) -> Option<Fault> {
+        self.observe(0).0.on_deadline(cut)
     }
 }
