@@ -2,12 +2,15 @@
 //! this does not compile, that page is wrong.
 
 use std::{
+    cell::RefCell,
+    collections::HashMap,
     io::{BufRead, BufReader, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     path::PathBuf,
-    pin::Pin,
+    pin::{Pin, pin},
     rc::Rc,
-    sync::{Arc, Mutex},
+    sync::Arc,
+    task::Poll,
     thread,
 };
 
@@ -19,19 +22,24 @@ use measure::{
     sample::{Intended, RequestOutcome},
 };
 use plan::{
-    FirstArrival, Format, Load, Phase, Plan, Rate, Schedule, Shape, Work, units::SECOND,
-    work::External,
+    FirstArrival, Format, Load, Phase, Plan, Rate, Schedule, Shape, Work, schedule::Arrival,
+    units::SECOND, work::External,
 };
 use record::Run;
 use session::{
     FrontEnd, FrontEndInfo, Job, Observer, RunObserver, RunOutcome, SharedMessageSink, StartError,
     exit, prepare,
 };
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt},
+    net::tcp::OwnedWriteHalf,
+    sync::{Mutex, oneshot},
+    task::spawn_local,
+};
 use worker::{OutputLine, Worker, deadlines::Limit, stop::StopHandle};
 
-/// Sends `TOPIC\n` over one connection at each arrival, and waits for a line. Each worker has one
-/// connection.
+/// Sends `NUMBER TOPIC\n` at each arrival, over one connection per worker that carries all of them
+/// at a time. Answers come in any order, with the number.
 struct Ping {
     schedule: Schedule,
     to: SocketAddr,
@@ -42,29 +50,82 @@ impl Driver for Ping {
         Box::pin(async move {
             let limit = Rc::new(Limit::default());
             let place = worker.enter(&limit);
-            let mut stream = tokio::net::TcpStream::connect(self.to).await.ok();
+            let connection = PingConnection::open(self.to).await.map(Rc::new);
             let share = worker.share();
+            let mut pings = Vec::new();
             for arrival in self.schedule.shard(share.index, share.of) {
                 let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
                 if slept.await.is_err() {
                     break;
                 }
-                let topic = format!("topic/{}", arrival.number % 2);
-                ping(&worker, &mut stream, &topic, arrival.intended_ns).await;
+                let (worker, limit) = (Rc::clone(&worker), Rc::clone(&limit));
+                let connection = connection.clone();
+                pings.push(spawn_local(async move {
+                    ping(&worker, connection.as_deref(), arrival, &limit).await;
+                }));
+            }
+            for ping in pings {
+                let _ = ping.await;
             }
             worker.leave(place);
         })
     }
 }
 
+/// A connection, and the pings that wait for their answers.
+struct PingConnection {
+    out: Mutex<OwnedWriteHalf>,
+    waiting: Rc<Waiting>,
+}
+
+/// Senders of the answers' lengths, by number of the ping.
+type Waiting = RefCell<HashMap<u64, oneshot::Sender<usize>>>;
+
+impl PingConnection {
+    /// Opens a connection, and starts the task that reads for all pings.
+    async fn open(to: SocketAddr) -> Option<PingConnection> {
+        let stream = tokio::net::TcpStream::connect(to).await.ok()?;
+        let (input, out) = stream.into_split();
+        let waiting = Rc::new(Waiting::default());
+        let answers = Rc::clone(&waiting);
+        spawn_local(async move {
+            let mut lines = tokio::io::BufReader::new(input).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                let number = line.split(' ').next().and_then(|word| word.parse().ok());
+                let ping = number.and_then(|number: u64| answers.borrow_mut().remove(&number));
+                if let Some(ping) = ping {
+                    let _ = ping.send(line.len() + 1);
+                }
+            }
+            // The pings that wait receive nothing.
+            answers.borrow_mut().clear();
+        });
+        Some(PingConnection {
+            out: Mutex::new(out),
+            waiting,
+        })
+    }
+
+    /// Sends a line and waits for its answer. Returns the answer's length, or `None` if the
+    /// connection was closed.
+    async fn exchange(&self, number: u64, line: &str) -> Option<usize> {
+        let (answer, answered) = oneshot::channel();
+        self.waiting.borrow_mut().insert(number, answer);
+        let sent = self.out.lock().await.write_all(line.as_bytes()).await;
+        sent.ok()?;
+        answered.await.ok()
+    }
+}
+
 async fn ping(
     worker: &Worker,
-    stream: &mut Option<tokio::net::TcpStream>,
-    topic: &str,
-    intended_ns: u64,
+    connection: Option<&PingConnection>,
+    arrival: Arrival,
+    limit: &Limit,
 ) {
-    let label = worker.label(LabelGroup::Mqtt, "ping", topic);
-    let intended = Intended::scheduled(intended_ns);
+    let topic = format!("topic/{}", arrival.number % 2);
+    let label = worker.label(LabelGroup::Mqtt, "ping", &topic);
+    let intended = Intended::scheduled(arrival.intended_ns);
     let started_ns = worker.clock.now();
     worker.recorder.borrow_mut().run.started += 1;
     worker.issue(started_ns, label, intended);
@@ -81,19 +142,21 @@ async fn ping(
         bytes_in: 0,
         trace: None,
     };
-    if let Some(stream) = stream {
-        let line = format!("{topic}\n");
+    if let Some(connection) = connection {
+        let line = format!("{} {topic}\n", arrival.number);
         sample.first_write_ns = Some(worker.clock.now());
-        let mut answer = [0; 64];
-        let came = match stream.write_all(line.as_bytes()).await {
-            Ok(()) => stream.read(&mut answer).await.unwrap_or(0),
-            Err(_) => 0,
-        };
-        (sample.bytes_out, sample.bytes_in) = (line.len() as u64, came as u64);
-        sample.ended = if came > 0 {
-            RequestOutcome::Ok
-        } else {
-            RequestOutcome::Unanswered(Fault::ClosedEarly)
+        sample.bytes_out = line.len() as u64;
+        let mut exchange = pin!(connection.exchange(arrival.number, &line));
+        let answered = std::future::poll_fn(|cx| match exchange.as_mut().poll(cx) {
+            Poll::Ready(answered) => Poll::Ready(answered.ok_or(Fault::ClosedEarly)),
+            Poll::Pending => limit.poll(cx).map(|_| Err(Fault::Unfinished)),
+        });
+        sample.ended = match answered.await {
+            Ok(bytes) => {
+                sample.bytes_in = bytes as u64;
+                RequestOutcome::Ok
+            }
+            Err(fault) => RequestOutcome::Unanswered(fault),
         };
     }
     sample.done_ns = worker.clock.now();
@@ -236,17 +299,26 @@ impl RunObserver for Pinged {
     }
 }
 
-fn server() -> (SocketAddr, Arc<Mutex<u64>>) {
+/// Starts a server that answers two pings together, the later one first. A driver that waits for
+/// each answer before it sends the next ping would wait forever.
+fn server() -> (SocketAddr, Arc<std::sync::Mutex<u64>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    let counted = Arc::new(Mutex::new(0));
+    let counted = Arc::new(std::sync::Mutex::new(0));
     let count = Arc::clone(&counted);
     thread::spawn(move || {
         let (stream, _) = listener.accept().expect("a connection");
         let mut out: TcpStream = stream.try_clone().expect("a copy");
-        for _ in BufReader::new(stream).lines().map_while(Result::ok) {
+        let mut held: Option<String> = None;
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
             *count.lock().expect("no panic") += 1;
-            if out.write_all(b"pong\n").is_err() {
+            let number = line.split(' ').next().unwrap_or_default().to_owned();
+            let Some(earlier) = held.take() else {
+                held = Some(number);
+                continue;
+            };
+            let answers = format!("{number} pong\n{earlier} pong\n");
+            if out.write_all(answers.as_bytes()).is_err() {
                 break;
             }
         }
