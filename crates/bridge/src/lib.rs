@@ -43,7 +43,7 @@ pub struct Order {
     pub method: String,
     /// Name of the label. The settlement may change it.
     pub name: String,
-    /// The encoded request.
+    /// The encoded request, for example from [`Built::from_wire`].
     pub request: Built,
     /// Time limit for connecting and writing. `None` means no limit.
     pub connect_ns: Option<u64>,

@@ -3,7 +3,7 @@
 use std::{os::fd::AsRawFd, sync::Arc};
 
 use bridge::{Bridge, ExternalSample, Order, arrivals::Due, now_ns};
-use codec::{Origin, Target};
+use codec::Origin;
 use frontend_locust::{LocustTest, RunningTest};
 use measure::{Failure, Fault, sample::RequestOutcome};
 use pyo3::{
@@ -132,25 +132,19 @@ impl PyRun {
         read: Option<f64>,
         arrival_ns: Option<(u64, u64)>,
     ) -> PyResult<u64> {
-        let target = Target {
-            origin: Origin {
-                tls,
-                host: host.to_owned(),
-                port,
-            },
-            path: String::new(),
-            userinfo: None,
+        let origin = Origin {
+            tls,
+            host: host.to_owned(),
+            port,
         };
+        let request = Built::from_wire(origin, data.to_vec())
+            .ok_or_else(|| PyValueError::new_err("the request has no complete head"))?;
         let token = self.bridge.send(Order {
             session,
             verifies,
             method: method.to_owned(),
             name: name.to_owned(),
-            request: Built {
-                target,
-                bytes: data.to_vec(),
-                cookie_at: 0,
-            },
+            request,
             connect_ns: connect.map(ns).transpose()?,
             read_ns: read.map(ns).transpose()?,
             called_ns: now_ns(),

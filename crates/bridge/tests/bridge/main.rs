@@ -10,7 +10,8 @@ use bridge::{Bridge, Completion, ExternalSample, Order, Settlement, arrivals::Du
 use engine::{EngineOptions, Prepared};
 use measure::{Failure, NoAnswer, OutcomeClass, TimeKind, label, sample::RequestOutcome};
 use plan::{
-    FirstArrival, Format, Load, Phase, Plan, Rate, Shape, Work, units::SECOND, work::External,
+    FirstArrival, Format, HttpVersion, Load, Phase, Plan, Rate, Shape, Work, units::SECOND,
+    work::External,
 };
 use worker::{client::Built, clock::Zero, stop::StopHandle};
 
@@ -35,9 +36,14 @@ impl Run {
     }
 
     fn begin_with(load: Load) -> Run {
+        Run::begin_over(HttpVersion::Http1, load)
+    }
+
+    fn begin_over(version: HttpVersion, load: Load) -> Run {
         let (bridge, driver) = Bridge::new(1).expect("a bridge");
         let work = Work::External(External { by: "test".into() });
-        let plan = Plan::new("bridge".into(), Format("test"), String::new(), load, work);
+        let mut plan = Plan::new("bridge".into(), Format("test"), String::new(), load, work);
+        plan.http.versions.usual = version;
         let options = EngineOptions {
             driver: Some(driver),
             workers: Some(1),
@@ -64,24 +70,18 @@ impl Run {
     }
 
     fn order(&self, port: u16, path: &str) -> Order {
+        let origin = codec::Origin {
+            tls: false,
+            host: "127.0.0.1".into(),
+            port,
+        };
+        let bytes = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").into_bytes();
         Order {
             session: 7,
             verifies: true,
             method: "GET".into(),
             name: path.into(),
-            request: Built {
-                target: codec::Target {
-                    origin: codec::Origin {
-                        tls: false,
-                        host: "127.0.0.1".into(),
-                        port,
-                    },
-                    path: String::new(),
-                    userinfo: None,
-                },
-                bytes: format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").into_bytes(),
-                cookie_at: 0,
-            },
+            request: Built::from_wire(origin, bytes).expect("a request"),
             connect_ns: None,
             read_ns: None,
             called_ns: now_ns(),
@@ -187,6 +187,34 @@ fn submitted_requests_are_answered_and_counted_as_settled() {
         recorded.intervals.iter().map(|i| i.run.opened).sum::<u64>(),
         1
     );
+}
+
+#[test]
+fn orders_of_a_session_share_an_http2_connection() {
+    const SERVICE: &str = "20ms";
+    let options = lab::LabOptions {
+        extra: vec![("service".into(), SERVICE.into())],
+        ..lab::LabOptions::default()
+    };
+    let lab = lab::Lab::start("http2", &options).expect("a lab");
+    let run = Run::begin_over(HttpVersion::Http2PriorKnowledge, Load::users(1, SECOND));
+    let paths = ["/a", "/b", "/c"];
+    for path in paths {
+        run.bridge.send(run.order(lab.address().port(), path));
+    }
+    for _ in paths {
+        let done = run.next();
+        assert_eq!((done.fault, done.answer.status), (None, 200));
+        assert!(done.answer.head.starts_with(b"HTTP/2 200\r\n"));
+        run.settle(done, RequestOutcome::Ok, None);
+    }
+    let recorded = run.end();
+    for path in paths {
+        let counters = recorded.total(label_of(&recorded, &format!("GET {path}")));
+        assert_eq!((counters.counters.ok, counters.counters.failed), (1, 0));
+    }
+    let opened = recorded.intervals.iter().map(|i| i.run.opened).sum::<u64>();
+    assert_eq!(opened, 1);
 }
 
 #[test]

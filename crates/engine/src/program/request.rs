@@ -28,7 +28,7 @@ use codec::{
     encode::{self, Charset},
     url,
 };
-use worker::client::{BuildError, Built, Override, StreamRules};
+use worker::client::{BuildError, Built, Override, RequestHead, StreamRules};
 
 /// A compiled request step.
 #[derive(Debug, Clone)]
@@ -221,7 +221,12 @@ impl RequestStep {
                         .any(|h| name.eq_ignore_ascii_case(h))
             });
         }
-        encode_request(target, method, &headers, body.as_deref(), self.charset)
+        let head = RequestHead {
+            method,
+            target,
+            headers: &headers,
+        };
+        head.encode(body.as_deref(), self.charset)
     }
 }
 
@@ -307,46 +312,6 @@ fn framing(spec: &Request) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn encode_request(
-    target: Target,
-    method: &str,
-    headers: &[(&str, String)],
-    body: Option<&[u8]>,
-    charset: Charset,
-) -> Result<Built, BuildError> {
-    let mut bytes = Vec::with_capacity(256 + body.map_or(0, <[u8]>::len));
-    let host = headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("host"))
-        .map(|(_, value)| value.as_str());
-    encode::begin(&mut bytes, method, &target.path, &target.origin, host);
-    for (name, value) in headers
-        .iter()
-        .filter(|(name, _)| !name.eq_ignore_ascii_case("host"))
-    {
-        if !encode::header(&mut bytes, name, value, charset) {
-            return Err(BuildError::Header((*name).to_owned()));
-        }
-    }
-    let says_length = headers
-        .iter()
-        .any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    match body {
-        _ if says_length => {}
-        Some(body) => encode::content_length(&mut bytes, body.len()),
-        None if encode::says_empty(method) => encode::content_length(&mut bytes, 0),
-        None => {}
-    }
-    let cookie_at = bytes.len();
-    bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(body.unwrap_or_default());
-    Ok(Built {
-        target,
-        bytes,
-        cookie_at,
-    })
 }
 
 fn parse_url(text: &str) -> Result<Target, BuildError> {

@@ -8,9 +8,9 @@ use super::{
     Client, Purpose,
     conn::Conn,
     exchange::{Exchange, Moments, OneAnswer},
+    observer::ExchangeError,
     pool::{Checkout, ConnectionPool, OutgoingRequest, SendResult},
     request::{BuildError, Built, Override},
-    transport::TransportError,
 };
 use crate::{
     deadlines::{Cut, Limit},
@@ -290,12 +290,12 @@ impl Client {
             Ok(_) => Ok(()),
             // No byte of this response arrived, so the server had already closed the reused
             // connection.
-            Err(TransportError(fault, _))
+            Err(ExchangeError(fault, _))
                 if exchange.moments.bytes_in == read_before && carried > 0 =>
             {
                 Err(fault.on_kept())
             }
-            Err(TransportError(fault, _)) => Err(fault),
+            Err(ExchangeError(fault, _)) => Err(fault),
         }
     }
 

@@ -4,8 +4,8 @@ use std::{cell::Cell, rc::Rc};
 
 use super::{
     http1::Http1,
+    observer::{ExchangeError, ExchangeObserver, WorkerBuffers},
     pool::OriginId,
-    transport::{ExchangeObserver, Transport, TransportError, WorkerBuffers},
 };
 use crate::{
     deadlines::Limit,
@@ -15,7 +15,7 @@ use crate::{
 /// An open HTTP/1.1 connection.
 #[derive(Debug)]
 pub struct Conn {
-    transport: Http1,
+    http1: Http1,
     /// Origin of the peer.
     pub(super) origin: OriginId,
     info: ConnectionInfo,
@@ -56,14 +56,14 @@ pub(super) struct UpgradedStream {
 impl Conn {
     /// Creates a connection.
     pub(super) fn new(
-        transport: Http1,
+        http1: Http1,
         origin: OriginId,
         info: ConnectionInfo,
         open: Option<OpenCount>,
         now_ns: u64,
     ) -> Conn {
         Conn {
-            transport,
+            http1,
             origin,
             info,
             idle_since_ns: now_ns,
@@ -81,13 +81,13 @@ impl Conn {
     /// Whether the connection can be used again after a complete response.
     #[must_use]
     pub fn is_reusable(&self) -> bool {
-        self.transport.is_reusable()
+        self.http1.is_reusable()
     }
 
     /// Whether the peer has closed an idle connection, as far as known without a system call.
     #[must_use]
     pub fn is_stale(&mut self) -> bool {
-        self.transport.is_stale()
+        self.http1.is_stale()
     }
 
     /// Sends encoded requests, and reads and reports each response. Returns when the last response
@@ -103,18 +103,18 @@ impl Conn {
         requests: &[u8],
         limit: &Limit,
         observer: &mut W,
-    ) -> Result<u64, TransportError> {
-        self.transport.exchange(io, requests, limit, observer).await
+    ) -> Result<u64, ExchangeError> {
+        self.http1.exchange(io, requests, limit, observer).await
     }
 
     /// Returns the number of bytes that were read after a response with status 101.
     pub(super) fn bytes_after_upgrade(&self) -> u64 {
-        self.transport.bytes_after_upgrade()
+        self.http1.bytes_after_upgrade()
     }
 
     /// Ends HTTP on the connection, after a response with status 101.
     pub(super) fn into_upgraded(self) -> UpgradedStream {
-        let (stream, ahead) = self.transport.into_upgraded();
+        let (stream, ahead) = self.http1.into_upgraded();
         UpgradedStream {
             stream,
             ahead,

@@ -6,8 +6,8 @@ use measure::{Fault, NoAnswer, SpanContext, outcome::StreamFault, sample::Intend
 use plan::{Timeouts, event_stream::StreamUntil};
 
 use super::{
+    observer::{ExchangeError, ExchangeObserver, ResponseExpectation},
     streamed::{StreamRules, StreamedResponse},
-    transport::{ExchangeObserver, ResponseExpectation, TransportError},
 };
 use crate::{
     clock::Clock,
@@ -395,7 +395,7 @@ impl ExchangeObserver for OneAnswer<'_> {
         Ok(true)
     }
 
-    fn on_end(&mut self, reply: &mut Reply, _: Result<u64, TransportError>) {
+    fn on_end(&mut self, reply: &mut Reply, _: Result<u64, ExchangeError>) {
         self.exchange.answer = Response::from_reply(reply, self.want);
     }
 

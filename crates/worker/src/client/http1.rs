@@ -4,7 +4,7 @@ use std::task::{Context, Poll, ready};
 
 use measure::Fault;
 
-use super::transport::{ExchangeObserver, ExchangeStage, Transport, TransportError, WorkerBuffers};
+use super::observer::{ExchangeError, ExchangeObserver, ExchangeStage, WorkerBuffers};
 use crate::{
     deadlines::Limit,
     net::{Stream, fault::socket_fault},
@@ -228,14 +228,16 @@ fn waits<W: ExchangeObserver>(cx: &Context<'_>, limit: &Limit, watch: &mut W) ->
     }
 }
 
-impl Transport for Http1 {
-    async fn exchange<W: ExchangeObserver>(
+impl Http1 {
+    /// Writes requests, and reads and reports each response. Returns when the last response was
+    /// complete.
+    pub async fn exchange<W: ExchangeObserver>(
         &mut self,
         io: &WorkerBuffers<'_>,
         request: &[u8],
         limit: &Limit,
         watch: &mut W,
-    ) -> Result<u64, TransportError> {
+    ) -> Result<u64, ExchangeError> {
         let mut out = Outgoing::default();
         self.replies.begin();
         let ended = std::future::poll_fn(|cx| {
@@ -249,10 +251,10 @@ impl Transport for Http1 {
                 // The unsent rest of the request would corrupt the next request.
                 self.replies.keep_alive &= out.flushed;
                 return Poll::Ready(
-                    read.map_err(|fault| TransportError(fault, ExchangeStage::Read)),
+                    read.map_err(|fault| ExchangeError(fault, ExchangeStage::Read)),
                 );
             };
-            let lost = Err(TransportError(broken, ExchangeStage::Write));
+            let lost = Err(ExchangeError(broken, ExchangeStage::Write));
             // A server that rejects a large body may respond and close the connection early. Such a
             // response counts.
             let hung_up = matches!(broken, Fault::BrokenPipe | Fault::Reset) && out.written > 0;
@@ -268,11 +270,15 @@ impl Transport for Http1 {
         ended
     }
 
-    fn is_reusable(&self) -> bool {
+    /// Whether the connection can be used again.
+    #[must_use]
+    pub fn is_reusable(&self) -> bool {
         self.replies.keep_alive
     }
 
-    fn is_stale(&mut self) -> bool {
+    /// Whether the peer has closed an idle connection, as far as known without a system call.
+    #[must_use]
+    pub fn is_stale(&mut self) -> bool {
         self.stream.is_stale()
     }
 }

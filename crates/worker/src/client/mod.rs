@@ -8,12 +8,12 @@ pub mod hosts;
 mod http1;
 pub mod http2;
 mod measured;
+pub mod observer;
 pub mod pool;
 pub mod request;
 pub mod socketio;
 pub mod streamed;
 mod trace_context;
-pub mod transport;
 pub mod websocket;
 
 use std::{
@@ -50,11 +50,11 @@ use hosts::{Hosts, Ruling};
 pub use http1::Http1;
 use http2::{Protocol, ProtocolCell, heads::RequestHeads};
 pub use measured::{Measured, MeasuredCall, MeasuredUpgrade};
+use observer::WorkerBuffers;
 use pool::{ConnectionPool, OriginId};
-pub use request::{BuildError, Built, Override};
+pub use request::{BuildError, Built, Override, RequestHead};
 pub use streamed::{StreamRules, StreamedResponse};
 use trace_context::TraceContexts;
-use transport::WorkerBuffers;
 
 /// Maximum number of body bytes to keep of a failed response if the test does not need the body.
 pub const EXCERPT: usize = 1024;
@@ -255,10 +255,10 @@ impl Client {
 
     /// Creates an HTTP/1.1 connection on a new stream of bytes.
     fn http1_on(&self, opened: Opened, origin: OriginId) -> Result<Box<Conn>, Fault> {
-        let mut transport = Http1::over(Client::watched(opened.stream)?);
-        transport.replies().excerpt = EXCERPT;
+        let mut http1 = Http1::over(Client::watched(opened.stream)?);
+        http1.replies().excerpt = EXCERPT;
         let now = self.worker.clock.now();
-        let conn = Conn::new(transport, origin, opened.info, self.open_count(), now);
+        let conn = Conn::new(http1, origin, opened.info, self.open_count(), now);
         Ok(Box::new(conn))
     }
 

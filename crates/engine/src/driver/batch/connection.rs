@@ -13,7 +13,7 @@ use worker::{
     client::{
         Purpose,
         conn::Conn,
-        transport::{ExchangeObserver, ExchangeStage, ResponseExpectation, TransportError},
+        observer::{ExchangeError, ExchangeObserver, ExchangeStage, ResponseExpectation},
     },
     clock::Clock,
     deadlines::{Cut, Limit},
@@ -85,7 +85,7 @@ impl Connection {
                 self.take(shared, 1);
                 self.expected = 1;
                 let broken = BrokenBatch {
-                    error: TransportError(fault, ExchangeStage::Connect),
+                    error: ExchangeError(fault, ExchangeStage::Connect),
                     left: 1,
                     partial: PartialResponse::default(),
                 };
@@ -117,14 +117,14 @@ impl Connection {
                 worker.run_due(now);
                 BatchResult::Answered
             }
-            Err(TransportError(fault, stage)) => {
+            Err(ExchangeError(fault, stage)) => {
                 let fault = if is_kept && partial.bytes == 0 {
                     fault.on_kept()
                 } else {
                     fault
                 };
                 let broken = BrokenBatch {
-                    error: TransportError(fault, stage),
+                    error: ExchangeError(fault, stage),
                     left,
                     partial,
                 };
@@ -230,7 +230,7 @@ impl Connection {
 
 /// An exchange that failed before all responses arrived.
 struct BrokenBatch {
-    error: TransportError,
+    error: ExchangeError,
     /// Number of incomplete responses.
     left: u32,
     partial: PartialResponse,
@@ -334,7 +334,7 @@ impl ExchangeObserver for Answers<'_> {
     }
 
     #[inline]
-    fn on_end(&mut self, reply: &mut Reply, result: Result<u64, TransportError>) {
+    fn on_end(&mut self, reply: &mut Reply, result: Result<u64, ExchangeError>) {
         if result.is_err() {
             self.partial = PartialResponse {
                 status: reply.status,

@@ -12,7 +12,7 @@ use measure::{
 use codec::reply::Reply;
 use worker::{
     Worker,
-    client::transport::{ExchangeStage, TransportError},
+    client::observer::{ExchangeError, ExchangeStage},
 };
 
 /// Highest status code that does not count as a failure.
@@ -118,12 +118,12 @@ impl BatchRecorder {
     pub(super) fn lost(
         &self,
         moments: &Moments,
-        lost: TransportError,
+        lost: ExchangeError,
         left: u32,
         partial: PartialResponse,
         now: u64,
     ) {
-        let TransportError(fault, stage) = lost;
+        let ExchangeError(fault, stage) = lost;
         for k in 0..left {
             self.sample(
                 &Sample {

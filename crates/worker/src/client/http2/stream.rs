@@ -17,8 +17,8 @@ use crate::{
     client::{
         EXCERPT,
         exchange::{Exchange, OneAnswer},
+        observer::{ExchangeError, ExchangeObserver, ExchangeStage},
         pool::OutgoingRequest,
-        transport::{ExchangeObserver, ExchangeStage, TransportError},
     },
     deadlines::{Cut, Limit},
     worker::Worker,
@@ -85,8 +85,8 @@ impl Drop for ExchangeLoan<'_> {
         let state = &mut *self.state.borrow_mut();
         let result = match state.end {
             Some(StreamEnd::Outcome(Outcome::Answered)) => Ok(state.exchange.moments.done),
-            Some(StreamEnd::Fault(fault)) => Err(TransportError(fault, ExchangeStage::Read)),
-            _ => Err(TransportError(Fault::ClosedEarly, ExchangeStage::Read)),
+            Some(StreamEnd::Fault(fault)) => Err(ExchangeError(fault, ExchangeStage::Read)),
+            _ => Err(ExchangeError(Fault::ClosedEarly, ExchangeStage::Read)),
         };
         let (mut observer, reply) = state.observe(0);
         observer.on_end(reply, result);

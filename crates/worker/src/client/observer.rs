@@ -1,44 +1,14 @@
-//! Interface of a connection that sends requests and receives responses. HTTP/1.1 implements it.
+//! The observer of an exchange, to which connections of all versions of HTTP report.
 
 use std::cell::RefCell;
 
 use measure::Fault;
 
-use crate::{
-    clock::Clock,
-    deadlines::{Cut, Limit},
-};
+use crate::{clock::Clock, deadlines::Cut};
 use codec::{
     heads::Heads,
     reply::{Keep, Reply},
 };
-
-#[allow(
-    async_fn_in_trait,
-    reason = "a worker is a single thread, so the futures need not be `Send`"
-)]
-/// A client protocol on a connection.
-pub trait Transport {
-    /// Sends a request, then reads and reports each response. Returns when the last response is
-    /// complete.
-    ///
-    /// On failure, returns the cause. An expired limit counts as a cause unless the observer
-    /// continues.
-    async fn exchange<W: ExchangeObserver>(
-        &mut self,
-        io: &WorkerBuffers<'_>,
-        request: &[u8],
-        limit: &Limit,
-        watch: &mut W,
-    ) -> Result<u64, TransportError>;
-
-    /// Returns whether the connection can be reused.
-    fn is_reusable(&self) -> bool;
-
-    /// Returns whether the peer has closed an idle connection, as far as known without a system
-    /// call.
-    fn is_stale(&mut self) -> bool;
-}
 
 /// Resources that a worker lends to a connection for an exchange.
 #[derive(Debug)]
@@ -54,6 +24,9 @@ pub struct WorkerBuffers<'w> {
 }
 
 /// Observes an exchange and decides which parts of the responses to keep.
+///
+/// A connection reports the first write, what it wrote and read, each growth of a response (its
+/// head, then parts of its body), each complete response, and the end.
 pub trait ExchangeObserver {
     /// Returns which parts of the next response to keep.
     fn next(&self) -> ResponseExpectation;
@@ -83,7 +56,7 @@ pub trait ExchangeObserver {
     /// budget is exceeded.
     fn answered(&mut self, reply: &mut Reply, now_ns: u64) -> Result<bool, Fault>;
     /// Called at the end with the last response, complete or partial.
-    fn on_end(&mut self, reply: &mut Reply, result: Result<u64, TransportError>) {
+    fn on_end(&mut self, reply: &mut Reply, result: Result<u64, ExchangeError>) {
         let _ = (reply, result);
     }
     /// Called when the limit has expired. Returns the fault, or `None` to continue waiting.
@@ -107,7 +80,7 @@ pub struct ResponseExpectation {
 
 /// The fault of a failed exchange, and the stage at which it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TransportError(pub Fault, pub ExchangeStage);
+pub struct ExchangeError(pub Fault, pub ExchangeStage);
 
 /// Stage at which an exchange failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
