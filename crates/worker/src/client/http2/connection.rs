@@ -11,13 +11,13 @@ use std::{
 };
 
 use codec::h2::{self, Body, Event, Outcome, Request, SendError, StreamId};
-use measure::{Fault, NegotiatedVersion, interval::Http2Close};
+use measure::{Fault, interval::Http2Close};
 
 use super::{
-    connection_stats::{ConnectionStats, SettingsChange},
+    connection_stats::ConnectionStats,
     heads::FilledHead,
     pool::StreamPool,
-    stream::{StreamEnd, StreamState},
+    stream::{SentStream, StreamEnd, StreamState},
 };
 use crate::{
     client::conn::OpenCount,
@@ -32,10 +32,10 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// An HTTP/2 connection.
 pub struct Http2Connection {
     me: Weak<Http2Connection>,
-    worker: Rc<Worker>,
+    pub(super) worker: Rc<Worker>,
     pool: RefCell<Weak<StreamPool>>,
     /// Scheme, host and port, for notes.
-    origin: String,
+    pub(super) origin: String,
     pub(super) info: ConnectionInfo,
     /// Whether the pool's list of idle connections contains the connection.
     pub(super) is_listed_idle: Cell<bool>,
@@ -86,28 +86,6 @@ impl std::fmt::Debug for Http2Connection {
         f.debug_struct("Http2Connection")
             .field("origin", &self.origin)
             .finish_non_exhaustive()
-    }
-}
-
-/// A request that was sent on a stream. Dropping it before its end cancels the stream.
-pub(super) struct SentStream {
-    connection: Rc<Http2Connection>,
-    id: StreamId,
-    pub(super) state: Rc<RefCell<StreamState>>,
-}
-
-impl SentStream {
-    /// Returns the connection.
-    pub(super) fn connection(&self) -> Rc<Http2Connection> {
-        Rc::clone(&self.connection)
-    }
-}
-
-impl Drop for SentStream {
-    fn drop(&mut self) {
-        if self.state.borrow().end.is_none() {
-            self.connection.cancel(self.id);
-        }
     }
 }
 
@@ -242,7 +220,7 @@ impl Http2Connection {
     }
 
     /// Cancels a stream. The connection stays open.
-    fn cancel(&self, id: StreamId) {
+    pub(super) fn cancel(&self, id: StreamId) {
         {
             let state = &mut *self.state.borrow_mut();
             state.codec.cancel(id);
@@ -411,7 +389,7 @@ impl Http2Connection {
                     effects.frees_streams = true;
                     let limit = state.codec.stream_limit();
                     let changes = state.stats.on_settings(&self.worker, limit);
-                    self.note_settings(state, changes);
+                    self.note_settings(state.codec.server_stream_limit(), changes);
                 }
                 Event::Interim { stream, .. } => {
                     self.pass_on(state, stream, effects, now_ns, |open| {
@@ -477,42 +455,6 @@ impl Http2Connection {
             open.state.borrow_mut().on_end(end, now_ns);
         }
         state.note_idle(now_ns);
-    }
-
-    /// Sends notes about the negotiated version and the server's stream limit, and about each
-    /// change of the limit.
-    fn note_settings(&self, state: &State, changes: SettingsChange) {
-        let limit = match state.codec.server_stream_limit() {
-            Some(streams) => format!("{streams} streams per connection"),
-            None => "any number of streams per connection".to_owned(),
-        };
-        let origin = &self.origin;
-        match changes {
-            SettingsChange::First => self.worker.negotiated(
-                NegotiatedVersion::http2(origin, state.codec.server_stream_limit()),
-                format!("{origin} speaks HTTP/2 and allows {limit}"),
-            ),
-            SettingsChange::Limit => self
-                .worker
-                .remark(format!("{origin} changed its limit: it allows {limit}")),
-            SettingsChange::None => {}
-        }
-    }
-
-    fn note_goaway(&self, code: h2::ErrorCode, debug: &[u8]) {
-        if code == h2::ErrorCode::NO_ERROR {
-            return;
-        }
-        let is_plain = |c: &char| !c.is_control();
-        let debug: String = String::from_utf8_lossy(debug)
-            .chars()
-            .filter(is_plain)
-            .collect();
-        let origin = &self.origin;
-        self.worker.remark(format!(
-            "{origin} ended a connection with GOAWAY {code}{}{debug}",
-            if debug.is_empty() { "" } else { ": " }
-        ));
     }
 }
 

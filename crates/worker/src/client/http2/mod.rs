@@ -3,6 +3,7 @@
 mod connection;
 mod connection_stats;
 pub mod heads;
+mod notes;
 pub mod pool;
 mod stream;
 
@@ -22,10 +23,10 @@ use measure::{
 use plan::{HttpVersion, HttpVersions};
 
 use self::{
-    connection::{Http2Connection, NewConnection, SentStream},
+    connection::{Http2Connection, NewConnection},
     heads::RequestParts,
     pool::{Grant, OpenPermit, Reservation, StreamPool},
-    stream::{ExchangeLoan, StreamEnd},
+    stream::{ExchangeLoan, SentStream, StreamEnd},
 };
 use super::{
     Client, Purpose,
@@ -294,7 +295,7 @@ async fn attempt(
         }
     };
     let end = std::future::poll_fn(|cx| poll_end(cx, &sent, request.limit)).await?;
-    Ok(Attempt::Ended(end, sent.connection()))
+    Ok(Attempt::Ended(end, Rc::clone(&sent.connection)))
 }
 
 /// Waits for the end of a stream, within the limits of the request.

@@ -8,11 +8,12 @@ use std::{
 
 use codec::{
     Want,
-    h2::{Outcome, ResponseHead},
+    h2::{Outcome, ResponseHead, StreamId},
     reply::{Keep, MAX_BODY, Reply},
 };
 use measure::Fault;
 
+use super::connection::Http2Connection;
 use crate::{
     client::{
         EXCERPT,
@@ -46,6 +47,21 @@ pub(super) struct StreamState {
 pub(super) struct ExchangeLoan<'e> {
     lender: &'e mut Exchange,
     pub(super) state: Rc<RefCell<StreamState>>,
+}
+
+/// A request that was sent on a stream. Cancels the stream when dropped before its end.
+pub(super) struct SentStream {
+    pub(super) connection: Rc<Http2Connection>,
+    pub(super) id: StreamId,
+    pub(super) state: Rc<RefCell<StreamState>>,
+}
+
+impl Drop for SentStream {
+    fn drop(&mut self) {
+        if self.state.borrow().end.is_none() {
+            self.connection.cancel(self.id);
+        }
+    }
 }
 
 /// How a stream has ended.
