@@ -38,8 +38,8 @@ impl Embedded {
 
 const MQTT: &str = "mqtt://";
 
-/// Returns the address of the embedded broker. The target's lab may already contain a broker.
-/// Otherwise, a new one is started.
+/// Sets the address of the embedded broker in the plan. It is the broker in the target's lab or a new
+/// one, which is started and returned.
 pub fn broker(
     plan: &mut Plan,
     target: &str,

@@ -103,8 +103,8 @@ pub fn runs(named: Option<&Path>) -> PathBuf {
     named.unwrap_or_else(|| PathBuf::from(RUNS))
 }
 
-/// Renders the folder of a campaign, which may be incomplete. Also writes the derived files, unless
-/// they contain external metrics, because a campaign must not use them.
+/// Writes the files derived from a run. If they contain external metrics, marks them as not reusable,
+/// because a campaign must not use them.
 fn derive(run: &Run, page: &Page, has_external: bool, sink: &SharedMessageSink) -> Derived {
     let written = derived_files::derive(run, page, sink);
     let dir = run.dir.as_ref().filter(|_| has_external);
@@ -120,6 +120,7 @@ fn derive(run: &Run, page: &Page, has_external: bool, sink: &SharedMessageSink) 
     }
 }
 
+/// Renders the folder of a campaign, which may be incomplete.
 fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
     let of_runs = [
         ("--json", args.json.is_some()),

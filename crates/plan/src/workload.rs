@@ -35,8 +35,8 @@ impl Workload {
         self.starts_ns.saturating_add(self.load.end_ns())
     }
 
-    /// Returns the planned arrivals per second at a time of the run. `None` outside of the workload,
-    /// or if it has no rate.
+    /// Returns the planned arrivals per second at a time of the run, or `None` outside of the
+    /// workload or if it has no rate.
     #[must_use]
     pub fn rate_at(&self, at_ns: u64) -> Option<f64> {
         self.load.rate_at(at_ns.checked_sub(self.starts_ns)?)

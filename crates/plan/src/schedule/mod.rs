@@ -227,8 +227,8 @@ impl Schedule {
         share.of_first(self.due(until_ns)).saturating_sub(first)
     }
 
-    /// Returns how many arrivals of shard `shard` are due by `until_ns`, if the schedule is split into
-    /// `of` shards.
+    /// Returns how many arrivals of shard `shard` are due by `until_ns`, if the schedule is split
+    /// into `of` shards.
     #[must_use]
     pub fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         (self.due(until_ns) + of.max(1) - 1).saturating_sub(shard) / of.max(1)

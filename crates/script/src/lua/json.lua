@@ -1,5 +1,5 @@
--- The module `json` for scripts that bring none of their own: encode(value) and decode(text). A table with the keys 1 to n is an
--- array; what JSON calls null is nil, so that it leaves no trace in a table.
+-- The module `json` for scripts that do not provide one: encode(value) and decode(text). A table
+-- with the keys 1 to n is an array. JSON's null is decoded as nil, so it is absent from tables.
 
 local json = {}
 

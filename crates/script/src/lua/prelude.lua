@@ -1,10 +1,10 @@
--- What a script finds: the table `wrk`, as wrk's manual describes it. Everything that Lua cannot do itself is a function of
--- `host`. Returns what the program calls.
+-- The environment of scripts: the table `wrk`, as described in wrk's manual. Everything that Lua
+-- cannot do itself is a function of `host`. Returns the functions that the program calls.
 
 local host = ...
 local type, next, pairs, tostring, len, concat = type, next, pairs, tostring, string.len, table.concat
 
--- An object without visible parts: userdata, as scripts may check.
+-- An object without visible members. It is userdata, because scripts may check the type.
 local function object(meta)
   local made = newproxy(true)
   local metatable = getmetatable(made)
@@ -36,7 +36,7 @@ local function thread(number)
         local known = host.address(number)
         return known and address(known)
       end
-      -- An unknown field is answered with its own name, as in the original.
+      -- For an unknown field, its name is returned, as in the original.
       return methods[name] or name
     end,
     __newindex = function(_, name, value)
@@ -91,15 +91,15 @@ local function text(value)
   return tostring(value)
 end
 
--- Any number of header lines.
+-- Formats any number of header lines.
 local function many_lines(headers)
   local list = {}
   for name, value in pairs(headers) do list[#list + 1] = text(name) .. ": " .. text(value) .. "\r\n" end
   return concat(list)
 end
 
--- Header lines in the table's order. Up to four, as most requests have, are written out: LuaJIT compiles no function that has a
--- loop to go through, and joins all parts of a request at once.
+-- Formats header lines in the order of the table. Up to four lines, as in most requests, are handled
+-- without a loop, so that LuaJIT can compile the function and join all parts of a request at once.
 local function lines(headers)
   local n1, v1 = next(headers)
   if n1 == nil then return "" end
@@ -118,7 +118,8 @@ local function lines(headers)
   return many_lines(headers)
 end
 
--- A request as text. Its head is Host, the given headers in whatever order the table has them, and the body's length.
+-- Formats a request. The head contains Host, the given headers in the order of the table, and the
+-- length of the body.
 function wrk.format(method, path, headers, body)
   method = method or wrk.method
   path = path or wrk.path
@@ -144,13 +145,13 @@ end
 _G.wrk = wrk
 package.loaded.wrk = wrk
 package.path = package.path .. host.given.path_more
--- Asked last: a module of the script's own comes first.
+-- Searched last, so that modules of the script take precedence.
 table.insert(package.loaders, function(name)
   return name == "json" and function() return assert(loadstring(host.given.json, "=json"))() end or nil
 end)
 package.cpath = package.cpath .. host.given.cpath_more
 
--- A distribution for done(). An unknown field is answered with its own name, as in the original.
+-- A distribution for done(). For an unknown field, its name is returned, as in the original.
 local function distribution(which)
   local fields = host.distribution(which)
   local function percentile(_, p) return host.percentile(which, tonumber(p)) end
@@ -167,22 +168,22 @@ local function distribution(which)
   }
 end
 
--- Kept, so that no other function can come to have the identity by which this one is known.
+-- Kept in memory, so that no other function can get the same identity.
 local looked_at
 
 return {
   own_thread = function(number) wrk.thread = thread(number) end,
   setup = function(number) wrk.setup(thread(number)) end,
   resolve = function()
-    -- The URL's host, whatever the script calls itself: `wrk.host` is for the Host header alone.
+    -- Always the host of the URL, because `wrk.host` only affects the Host header.
     wrk.resolve(host.given.host, host.given.service)
     return #wrk.addrs
   end,
   init = function(arguments) wrk.init(arguments) end,
   request = function() return wrk.request() end,
-  -- Whether a script has its own request, response and delay.
+  -- Whether a script defines request, response and delay.
   hooks = function() return type(request) == "function", type(response) == "function", type(delay) == "function" end,
-  -- How many parameters `response` looks at; -1: nobody knows.
+  -- Number of parameters that `response` uses. -1 if it is unknown.
   parameters = function()
     looked_at = response
     local known = debug.getinfo(looked_at, "u")

@@ -40,8 +40,8 @@ pub struct LiveOptions {
     pub share: Option<SocketAddr>,
 }
 
-/// Reads `LOADLINE_EXPORT`, `LOADLINE_UI`, `LOADLINE_UI_PORT` and `LOADLINE_UI_SHARE`, for front ends
-/// that have only the flags of the original tool.
+/// Reads `LOADLINE_EXPORT`, `LOADLINE_UI`, `LOADLINE_UI_PORT` and `LOADLINE_UI_SHARE`, for front
+/// ends that have only the flags of the original tool.
 ///
 /// # Errors
 ///
