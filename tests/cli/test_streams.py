@@ -414,7 +414,7 @@ def test_killed_run_keeps_streams(loadline, start_lab):
     [
         (get("grpc"), "p.yml:5:32: `stream: grpc` is not a format of streams: use one of sse, lines, openai, anthropic, ollama"),
         (get("{ data: $.a }"), "`format` is missing"),
-        (get("{ format: openai, data: $.a }"), "p.yml:5:50: `data` is only for sse and lines: the format openai says where it is"),
+        (get("{ format: openai, data: $.a }"), "p.yml:5:50: `data` is only for sse and lines: the format openai defines it"),
         (get("{ format: sse, data: $..a }"), "`$..a` is not a path into an event"),
         (get("{ format: sse, until: 0 }"), "`until: 0` never reads an event"),
         (get("{ format: sse, idle: 5 }"), "has no unit"),

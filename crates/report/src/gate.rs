@@ -168,9 +168,9 @@ fn badge(verdict: GateVerdict) -> VerdictBadge {
 fn advice_for(verdict: GateVerdict) -> Option<&'static str> {
     match verdict {
         GateVerdict::Passed => None,
-        GateVerdict::Failed => {
-            Some("Find the change that caused it, or save a new baseline if it is meant.")
-        }
+        GateVerdict::Failed => Some(
+            "Find the change that caused it, or save a new baseline if the change is intended.",
+        ),
         GateVerdict::Inconclusive => Some("Make more or longer runs (`--runs-each`)."),
         GateVerdict::Invalid => Some("Repeat the gate with a load generator that keeps up."),
         GateVerdict::Incomparable => {

@@ -418,7 +418,7 @@ fn busy_machine(summary: &Summary) -> Option<Conclusion> {
         "machine",
         Tone::Bad,
         format!(
-            "The CPU of the load generator's machine was fully used for {}, first at {}. Programs on it may have slowed each other down, also a service that runs there. Run the generator on a machine of its own, or send less.",
+            "The CPU of the load generator's machine was fully used for {}, first at {}. Programs on it, including a service that runs there, may have slowed each other down. Run the generator on a separate machine, or send less.",
             second(busy.held_ns),
             second(busy.at_ns)
         ),

@@ -90,7 +90,7 @@ fn brief(comparison: &Comparison) -> Brief {
     let is_hint = comparison.method.is_hint();
     let advice = match comparison.verdict {
         _ if is_hint => {
-            Some("Make at least 4 runs of each, so that chance can be told from a change.")
+            Some("Make at least 4 runs of each, so that a change can be distinguished from chance.")
         }
         FigureOutcome::Regressed => Some("Find the change that made the figure worse."),
         FigureOutcome::Inconclusive => Some(

@@ -110,7 +110,7 @@ impl Translator<'_> {
             .entry("namespace")
             .filter(|_| !is("emit") && !is("expect"))
         {
-            let text = "`namespace` belongs to `emit` and `expect`: `connect` and `join` name theirs themselves";
+            let text = "`namespace` belongs to `emit` and `expect`: write the namespace as the value of `connect` or `join`";
             self.findings.problem(entry.key_mark, text);
         }
     }

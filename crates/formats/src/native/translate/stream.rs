@@ -48,7 +48,7 @@ impl Translator<'_> {
             for key in GENERAL {
                 if let Some(entry) = node.entry(key) {
                     let text = format!(
-                        "`{key}` is only for sse and lines: the format {} says where it is",
+                        "`{key}` is only for sse and lines: the format {} defines it",
                         format.name()
                     );
                     self.findings.problem(entry.key_mark, text);
