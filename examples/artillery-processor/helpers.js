@@ -25,7 +25,7 @@ function measure(requestParams, response, context, events, done) {
   return done();
 }
 
-// Goes on while there are items.
+// Continues while there are items.
 function hasMore(context, next) {
   context.vars.item = context.vars.left.shift();
   return next(context.vars.item !== undefined);
