@@ -2,7 +2,7 @@
 //!
 //! Modules in order of dependency: [`figures`] contains ledgers, percentiles and rates, [`verdict`]
 //! judges criteria and the measurement, [`summary`] contains every reported figure, [`series`] is
-//! the data of charts, [`conclusions`] are sentences with references to figures, [`summarise`]
+//! the data of charts, [`conclusions`] are sentences with references to figures, [`summarise()`]
 //! completes the summary, [`page`] combines everything, and [`live_snapshot`] describes the newest
 //! interval. All functions are pure.
 

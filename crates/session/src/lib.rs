@@ -1,4 +1,4 @@
-//! Runs one test from its plan to its exit code. [`prepare`] validates the test. [`Ready::run`]
+//! Runs one test from its plan to its exit code. [`prepare()`] validates the test. [`Ready::run`]
 //! runs `setup` and the load, and writes the record. [`FinishedRun::finish`] prints, exports and
 //! runs `teardown`.
 //!

@@ -1,5 +1,5 @@
 //! Front end for Artillery. [`read`] creates plans from scripts, [`Accumulator`] counts Artillery's
-//! figures, [`print`] prints them.
+//! figures, [`mod@print`] prints them.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! Front end for Locust. Locust reads the locustfile and runs users, while Loadline's engine sends
 //! and measures requests. [`interpreter`] starts Locust. During a test, the Python package uses
-//! [`Running`].
+//! [`RunningTest`].
 
 #![forbid(unsafe_code)]
 

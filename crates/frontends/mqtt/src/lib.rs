@@ -1,5 +1,5 @@
 //! Front end for MQTT: `loadline mqtt conn|pub|sub` with emqtt-bench's options. [`read`] creates
-//! plans, [`background`] runs clients alongside scenarios, and [`print`] formats their
+//! plans, [`background`] runs clients alongside scenarios, and [`mod@print`] formats their
 //! counts.
 
 #![forbid(unsafe_code)]

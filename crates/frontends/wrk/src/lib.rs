@@ -1,5 +1,5 @@
 //! Front end for wrk and wrk2. [`read`] parses command lines, [`Accumulator`] counts figures,
-//! [`print`] formats them, and [`command`] runs scripts under `loadline run`.
+//! [`mod@print`] formats them, and [`command`] runs scripts under `loadline run`.
 
 #![forbid(unsafe_code)]
 
