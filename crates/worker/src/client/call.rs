@@ -178,20 +178,23 @@ impl Client {
         caller: &mut impl Caller,
         exchange: &mut Exchange,
     ) -> Result<(), Fault> {
-        let HopRequest { request, method } = hop;
+        let request = hop.request;
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
         let (mut is_announced, mut was_refused) = (false, false);
         loop {
             let is_first = !is_announced;
             let mut now = 0;
-            let mut announce = |granted_ns| {
-                now = granted_ns;
-                if !std::mem::replace(&mut is_announced, true) {
-                    caller.sending(granted_ns);
-                }
+            // A block, so that the user does not hold these while the request is in flight.
+            let mut connection = {
+                let mut announce = |granted_ns| {
+                    now = granted_ns;
+                    if !std::mem::replace(&mut is_announced, true) {
+                        caller.sending(granted_ns);
+                    }
+                };
+                let wanted = self.checkout_of(request, call, agent);
+                pool.checkout(wanted, exchange, &mut announce).await?
             };
-            let wanted = self.checkout_of(request, call, agent);
-            let mut connection = pool.checkout(wanted, exchange, &mut announce).await?;
             exchange.connection = Some(connection.info());
             let bytes = &*self.completed(request, call, agent.jar, now, exchange);
             if is_first {
@@ -200,7 +203,7 @@ impl Client {
             let outgoing = OutgoingRequest {
                 built: request,
                 bytes,
-                method,
+                to_head: hop.method == "HEAD",
                 want: self.wanted(call),
                 limit: agent.limit,
                 was_refused,
@@ -278,7 +281,7 @@ impl Client {
             exchange,
             limit: request.limit,
             want: request.want,
-            to_head: request.method == "HEAD",
+            to_head: request.to_head,
             began: 0,
         };
         let ended = conn

@@ -63,7 +63,8 @@ pub(super) struct OutgoingRequest<'a> {
     pub(super) built: &'a Built,
     /// Head and body as encoded for HTTP/1.1.
     pub(super) bytes: &'a [u8],
-    pub(super) method: &'a str,
+    /// Whether the method is HEAD, whose response has no body.
+    pub(super) to_head: bool,
     pub(super) want: Want,
     pub(super) limit: &'a Rc<Limit>,
     /// Whether a server has refused the request before. A second refusal is a failure.

@@ -116,7 +116,7 @@ impl Client {
         let outgoing = OutgoingRequest {
             built: &request,
             bytes,
-            method: "GET",
+            to_head: false,
             want,
             limit: agent.limit,
             was_refused: false,

@@ -171,7 +171,7 @@ impl Polling {
                 return Poll::Pending;
             }
             if self.receiving.is_none() {
-                self.receiving = Some(self.start(requests.get(), "GET"));
+                self.receiving = Some(self.start(requests.get()));
             }
             match self.poll_receive(cx) {
                 Poll::Ready(Ok(())) => {}
@@ -204,7 +204,7 @@ impl Polling {
                 let Some(body) = self.next_body() else {
                     return Poll::Ready(Ok(()));
                 };
-                self.sending = Some(self.start(requests.post(&body), "POST"));
+                self.sending = Some(self.start(requests.post(&body)));
             }
             let Some(sending) = &mut self.sending else {
                 return Poll::Ready(Ok(()));
@@ -262,11 +262,11 @@ impl Polling {
         Ok(done)
     }
 
-    fn start(&mut self, request: Built, method: &'static str) -> Transaction {
+    fn start(&mut self, request: Built) -> Transaction {
         self.idle.retain_mut(|conn| !conn.is_stale());
         let conn = self.idle.pop();
         let client = Rc::clone(&self.client);
-        Box::pin(transact(client, conn, request, method, self.label))
+        Box::pin(transact(client, conn, request, self.label))
     }
 }
 
@@ -275,7 +275,6 @@ async fn transact(
     client: Rc<Client>,
     conn: Option<Box<Conn>>,
     request: Built,
-    method: &'static str,
     label: LabelId,
 ) -> Result<Transacted, Fault> {
     let worker = Rc::clone(&client.worker);
@@ -305,7 +304,7 @@ async fn transact(
     let outgoing = OutgoingRequest {
         built: &request,
         bytes: &request.bytes,
-        method,
+        to_head: false,
         want: Want {
             body: true,
             ..Want::default()

@@ -91,7 +91,7 @@ impl Client {
         let outgoing = OutgoingRequest {
             built: request,
             bytes: &bytes,
-            method: call.method,
+            to_head: call.method == "HEAD",
             want,
             limit: agent.limit,
             was_refused: false,
