@@ -53,8 +53,8 @@ DECISIONS = {
     ],
     "T13": [
         "+7 % at run 40 of 60, found at 40 ± 1",
-        "points in 20 flat histories of 100",
-        "flat histories of 60 with a point, neighbours correlated by 0.6",
+        "shifts found in 20 flat histories of 100 runs",
+        "flat histories of 60 runs with a shift found, neighbours correlated at 0.6",
     ],
     "T14": [
         *(

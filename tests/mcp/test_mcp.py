@@ -176,7 +176,7 @@ def test_one_run_at_a_time_and_a_number_per_hour(client):
     assert "is still running" in mcp.refused("run_start", url="lab:sum", rate="1/s", duration="1s")
     assert "still running" in mcp.refused("run_result", run=run)
     stopping = mcp.call("run_stop", run=run, reason="enough")
-    assert stopping["conclusion"].startswith("STOPPING. stopped by the client: enough")
+    assert stopping["conclusion"].startswith("STOPPING: stopped by the client: enough")
     mcp.call("run_stop", run=run, reason="again")
     assert mcp.wait(run)["exit"] == "130 (STOPPED)"
     result = mcp.checked(mcp.raw("run_result", run=run))

@@ -1,4 +1,5 @@
-//! Wakes another thread through an eventfd. It is written at most once until the thread handles it.
+//! Wakes another thread through an eventfd. Further notifications do not write again until the
+//! thread has handled the pending one.
 
 use std::{
     io,

@@ -19,7 +19,8 @@ pub struct Before {
 }
 
 impl Before {
-    /// Derives the limits for a recovered service. Returns `None` if the baseline has no times.
+    /// Derives the limits below which the service counts as recovered. Returns `None` if the baseline
+    /// has no latencies.
     #[must_use]
     pub fn from_baseline(baseline: &Summary) -> Option<Before> {
         let stats = baseline.headline_stats()?;

@@ -18,7 +18,7 @@ pub enum MetricType {
 }
 
 impl MetricType {
-    /// Returns k6's name of the type.
+    /// Returns k6's name for the type.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

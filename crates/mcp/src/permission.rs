@@ -29,25 +29,25 @@ pub(crate) fn forbidden_parts(plan: &Plan) -> Vec<String> {
     };
     forbid(
         plan.script.is_some() || plan.has_extensions(),
-        "`script` runs code, which is not possible from here: remove it",
+        "`script` runs code, which is not allowed over MCP: remove it",
     );
     forbid(
         plan.background.is_some() || !matches!(plan.work, plan::Work::Scenarios(_)),
-        "only HTTP, WebSocket and Socket.IO steps run from here: remove `mqtt`",
+        "only HTTP, WebSocket and Socket.IO steps are allowed over MCP: remove `mqtt`",
     );
     forbid(
         plan.http.route.unix.is_some(),
-        "`unix` connects to a socket of this machine, which is not possible from here: remove it",
+        "`unix` connects to a socket of this machine, which is not allowed over MCP: remove it",
     );
     forbid(
         matches!(plan.load, Load::Several { .. }),
-        "`workloads` cannot run from here: use one `load`",
+        "`workloads` cannot run over MCP: use one `load`",
     );
     let runs_command =
         |source: &plan::server::MetricSource| matches!(source.place, MetricLocation::Command(_));
     forbid(
         plan.policy.server.iter().any(runs_command),
-        "`command:` starts a program, which is not possible from here: use another source of metrics",
+        "`command:` starts a program, which is not allowed over MCP: use another source of metrics",
     );
     let has_loop = |scenario: &plan::Scenario| {
         let mut steps = scenario.all_steps();
@@ -60,7 +60,7 @@ pub(crate) fn forbidden_parts(plan: &Plan) -> Vec<String> {
     let unmeasured = unmeasured_requests(plan);
     if unmeasured > MOST_UNMEASURED {
         lines.push(format!(
-            "`setup` and `teardown` send {unmeasured} requests, but at most {MOST_UNMEASURED} are possible from here: move requests into `steps`"
+            "`setup` and `teardown` send {unmeasured} requests, but at most {MOST_UNMEASURED} are allowed over MCP: move requests into `steps`"
         ));
     }
     let own_limits = plan.scenarios().iter().flat_map(plan::Scenario::requests);
@@ -109,7 +109,7 @@ fn forbidden_option(target: &str) -> Option<String> {
     let mut options = options.split('&').filter(|option| !option.is_empty());
     let forbidden = options.find(|option| !is_allowed(option))?;
     Some(format!(
-        "`{forbidden}` is not an option of an embedded target that is possible from here: use option=value, without {} and URLs",
+        "`{forbidden}` is not an option of an embedded target that is allowed over MCP: use option=value, without {} and URLs",
         FORBIDDEN_OPTIONS.join(", ")
     ))
 }

@@ -28,7 +28,7 @@ const FORBIDDEN_KEYS: [(&str, &str); 4] = [
     ("mocks", "it starts servers"),
     (
         "mqtt",
-        "only HTTP, WebSocket and Socket.IO steps run from here",
+        "only HTTP, WebSocket and Socket.IO steps are allowed over MCP",
     ),
     ("stages", "a campaign starts several runs and other tools"),
 ];
@@ -185,7 +185,7 @@ fn forbidden_keys(bytes: &[u8]) -> Vec<Problem> {
         .filter(|(key, _)| root.get(key).is_some());
     let lines = forbidden.map(|(key, why)| {
         Problem::anywhere(format!(
-            "`{key}` cannot be used from here, because {why}: remove it"
+            "remove `{key}`: it is not allowed over MCP, because {why}"
         ))
     });
     lines.collect()
@@ -204,7 +204,7 @@ fn is_native(path: &str) -> Result<(), String> {
     match extension {
         Some("yml" | "yaml" | "json") => Ok(()),
         _ => Err(format!(
-            "{path}: only native plans (.yml, .yaml, .json) run from here, because scripts of other tools contain code"
+            "{path}: only native plans (.yml, .yaml, .json) can be run over MCP, because other tools' scripts contain code"
         )),
     }
 }
@@ -288,7 +288,7 @@ mod tests {
         assert!(error.contains("only native plans"), "{error}");
         for key in ["script: a.js", "mocks: { }", "mqtt: { host: a }"] {
             let error = message(ACCESS, &text(&format!("{key}\n")));
-            assert!(error.contains("cannot be used from here"), "{error}");
+            assert!(error.contains("it is not allowed over MCP"), "{error}");
         }
         let error = message(ACCESS, &text("variables: { a: '{{ $env.HOME }}' }\n"));
         assert!(error.contains("HOME"), "{error}");

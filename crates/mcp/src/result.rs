@@ -92,7 +92,7 @@ fn conclusion(summary: &Summary) -> String {
     let criteria = match summary.verdict.criteria {
         None => "There are no criteria.".to_owned(),
         Some(Judgement::Pass) => "PASS: all criteria hold.".to_owned(),
-        Some(Judgement::Fail) => "FAIL: a criterion does not hold.".to_owned(),
+        Some(Judgement::Fail) => "FAIL: a criterion is not met.".to_owned(),
         Some(Judgement::Inconclusive) => {
             "INCONCLUSIVE: neither passed nor failed. The criteria say what they need.".to_owned()
         }

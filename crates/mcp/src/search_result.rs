@@ -109,7 +109,7 @@ fn sentence(found: &SearchResult) -> String {
             let failed = failed.filter(|probe| probe.invalid.is_none() && !probe.holds);
             let lowest = failed.map(|probe| probe.level).reduce(f64::min);
             let level = lowest.map_or_else(String::new, |level| found.varied.level(level));
-            format!("fails even at {level}: a criterion does not hold")
+            format!("fails even at {level}: a criterion is not met")
         }
         _ => found.sentence.clone(),
     }
@@ -195,6 +195,6 @@ mod tests {
         found.slos = vec!["server.cpu < 1".to_owned()];
         let text = search_answer("a", &found).render().text;
         assert!(!text.contains("obey me"), "{text}");
-        assert!(text.contains("a criterion does not hold"), "{text}");
+        assert!(text.contains("a criterion is not met"), "{text}");
     }
 }

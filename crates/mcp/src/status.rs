@@ -27,7 +27,7 @@ pub(crate) fn status_answer(process: &TestProcess, so_far: Option<&Summary>) -> 
     };
     let mut conclusion = format!("{what}. No conclusion can be drawn before the end.");
     if let Some(reason) = &process.stop {
-        conclusion = format!("STOPPING. {reason}. Requests in flight may still finish.");
+        conclusion = format!("STOPPING: {reason}. Requests in flight may still finish.");
     }
     let counters = &process.counters;
     let planned_ns = process.order.planned_ns;

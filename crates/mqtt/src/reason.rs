@@ -85,8 +85,8 @@ impl Reason {
         Some(at as u8)
     }
 
-    /// Returns why a connection was refused: the name of the reason, and its number in the server's
-    /// version.
+    /// Returns why a connection was refused: the name of the reason, and its code in the given
+    /// MQTT version.
     #[must_use]
     pub fn text(self, version: Version) -> String {
         match (version, self.name(), self.return_code()) {

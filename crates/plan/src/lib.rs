@@ -152,7 +152,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the scenarios. Empty if the plan has other work.
+    /// Returns the scenarios, or an empty slice if the plan has no scenarios but other work, such as
+    /// MQTT clients.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
         self.work.scenarios()

@@ -16,7 +16,7 @@ const WORDS: [&str; 8] = [
     "credential",
 ];
 
-/// Words that make a name secret if one of its words is equal. Longer words such as `author`,
+/// Words that make a name secret if they are one of its words. Longer words such as `author`,
 /// `passenger` or `design` do not count.
 const PARTS: [&str; 10] = [
     "pwd",

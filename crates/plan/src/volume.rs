@@ -27,7 +27,7 @@ pub struct Volume {
 /// Parameters that convert a business volume to a peak rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeakRate {
-    /// Hours of the day in which the volume occurs. `None` if the volume's unit states the period.
+    /// Number of hours over which the volume is spread. `None` if the volume's unit states the period.
     pub hours: Option<f64>,
     /// Peak rate divided by mean rate.
     pub clustering: f64,

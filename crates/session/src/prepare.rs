@@ -184,9 +184,6 @@ pub(crate) fn prepare_as(
     }
     if let Some(part) = &job.part {
         job.options.seed = part.seed;
-        if part.late {
-            job.options.role = RunRole::Late;
-        }
         job.plan.setup_vars = part.inherited.clone();
     }
     rules::apply_env_excerpts(&mut job.plan).map_err(RunRefused::bad_input)?;
@@ -226,11 +223,7 @@ pub(crate) fn prepare_as(
     if let Some(problem) = budget.and_then(|all| memory::enough(plan, largest, all)) {
         return Err(RunRefused::bad_input(vec![problem]));
     }
-    // This process does not control the schedules of external drivers and parts.
-    if job.live.view.is_some() && job.frontend == "run" && job.part.is_none() && processes.is_none()
-    {
-        job.options.role = RunRole::Steered;
-    }
+    job.options.role = role(&job, processes.is_some());
     job.exports.fit(plan, processes.is_some())?;
     job.options.hosts = job.hosts.allow(plan).map_err(RunRefused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;
@@ -257,6 +250,17 @@ pub(crate) fn prepare_as(
         sink: sink.clone(),
         job,
     })
+}
+
+/// Returns what this process may do in the run.
+fn role(job: &Job, has_processes: bool) -> RunRole {
+    // This process does not control the schedules of external drivers and parts.
+    let is_alone = job.frontend == "run" && job.part.is_none() && !has_processes;
+    match &job.part {
+        Some(part) if part.late => RunRole::Late,
+        None if job.live.view.is_some() && is_alone => RunRole::Steered,
+        _ => job.options.role,
+    }
 }
 
 fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest {

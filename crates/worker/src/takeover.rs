@@ -141,7 +141,7 @@ impl ShardTakeover {
     }
 }
 
-/// Returns the takeovers to a worker that it has not seen yet.
+/// A worker's view of the takeovers, which returns those that the worker has not seen yet.
 #[derive(Debug)]
 pub struct TakeoverView {
     takeovers: ShardTakeover,
@@ -150,7 +150,8 @@ pub struct TakeoverView {
 }
 
 impl TakeoverView {
-    /// Returns the takeovers since the last call, including all takeovers stored before this call.
+    /// Returns the takeovers that were added since the last call. No takeover that was stored before
+    /// this call is missed.
     #[inline]
     pub fn news(&mut self) -> Vec<TakenOver> {
         if self.takeovers.0.version.load(Ordering::SeqCst) == self.version {

@@ -12,9 +12,9 @@ use record::{Run, units};
 
 use super::loss;
 
-/// The ledger of arrivals: planned = started + skipped + unsent + unknown, and started = completed
-/// + failed + abandoned (+ in flight). If some workloads are open and others closed, it contains
-/// only the arrivals of the open ones.
+/// The ledger of arrivals. It satisfies `planned = started + skipped + unsent + unknown` and
+/// `started = completed + failed + abandoned (+ in flight)`. If some workloads are open and others
+/// closed, it contains only the arrivals of the open ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalLedger {
     /// Planned arrivals. `None` in a closed loop.

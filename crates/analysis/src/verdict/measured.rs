@@ -270,7 +270,8 @@ impl<'a> CriterionScope<'a> {
             );
         }
         let (n, of) = messages::counts(self.run).share(fate, criterion)?;
-        share_or_number(n, of, criterion).ok_or_else(|| "there were no such messages".into())
+        share_or_number(n, of, criterion)
+            .ok_or_else(|| "no messages were due, so there is no share to judge".into())
     }
 
     fn rate(&self, criterion: &Criterion) -> Measured {

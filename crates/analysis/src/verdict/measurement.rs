@@ -82,7 +82,7 @@ fn decisive(times: &Histogram) -> Option<u64> {
 }
 
 /// Judges the measurement. Returns `None` if nothing was sent, if a live run has just started, or
-/// for a trial without faults of the load generator.
+/// if the run is a trial and the load generator had no faults.
 #[must_use]
 pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);

@@ -217,7 +217,7 @@ impl From<CallError> for CheckInError {
             ),
             CallError::NoAnswer => CheckInError(
                 StatusCode::BAD_GATEWAY,
-                "a downstream service gave no answer",
+                "a downstream service did not respond",
             ),
             CallError::TimedOut => CheckInError(
                 StatusCode::GATEWAY_TIMEOUT,

@@ -99,7 +99,7 @@ pub fn without_row(subject: &Subject, baseline: &Side, candidate: &Side) -> Opti
     let rows = subject.rows(run);
     let what = match &subject.of {
         Some(of) if subject.fitting(of, rows).count() > 1 => {
-            "has several rows of this kind: choose one of"
+            "has several rows that match: choose one of"
         }
         Some(_) => "has no such row; available:",
         None => "has several of them: choose one with `of`, from",

@@ -39,7 +39,7 @@ fn definitions() -> Value {
     "duration": {
     "type": "string",
     "pattern": "^\\s*[0-9][0-9._]*\\s*(ns|us|µs|ms|s|m|min|h|d)\\s*$",
-    "description": "A number with ns us ms s m h d: 500ms, 1.5s, 10m",
+    "description": "A number followed by a unit (ns, us, ms, s, m, h or d): 500ms, 1.5s, 10m",
     },
     "rate": {
     "anyOf": [

@@ -229,7 +229,8 @@ fn outputs(
     })
 }
 
-/// Minimum length of a secret in a variable that was not given for this run.
+/// Shorter values of inherited environment variables do not count as secrets, because they may be
+/// common words.
 const SHORTEST_SECRET: usize = 12;
 
 fn ready(

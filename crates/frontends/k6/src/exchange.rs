@@ -14,9 +14,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 #[derive(Default)]
 pub struct ArrivalExchange(Mutex<Vec<Arc<IdleCount>>>);
 
-/// The number of a worker's idle virtual users.
+/// The number of idle virtual users of a worker.
 ///
-/// Whoever decrements it owns one of them: the worker itself, or another one that sends an arrival.
+/// Decrementing it claims one of them, either for the worker itself or for another worker that
+/// hands over an arrival.
 pub struct IdleCount {
     idle: AtomicU64,
     arrivals: UnboundedSender<u64>,

@@ -38,7 +38,8 @@ pub struct RunHost {
     tag_cache: Rc<TagCache>,
     /// Connections of each virtual user, with the iteration to which they belong.
     pools: RefCell<HashMap<u64, (u64, Rc<ConnectionPool>)>>,
-    /// Lateness of iterations whose first request has not been sent.
+    /// Intended and actual starts of iterations whose first request has not been sent, by virtual
+    /// user.
     first: RefCell<HashMap<u64, FirstRequest>>,
     /// Bytes of each virtual user since its last iteration: sent and received.
     pub traffic: RefCell<HashMap<u64, (u64, u64)>>,

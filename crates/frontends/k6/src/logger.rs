@@ -89,9 +89,9 @@ impl Logger {
     pub fn to_file(&self, flag: &str, path: &str) -> Result<Logger, String> {
         let file = File::options().create(true).append(true).open(path);
         let file = file.map_err(|error| format!("{flag}: {path}: {error}"))?;
-        let format = match &self.format {
+        let format = match self.format {
             LogFormat::Terminal { .. } => LogFormat::Text,
-            other => other.clone(),
+            other => other,
         };
         Ok(Logger {
             format,

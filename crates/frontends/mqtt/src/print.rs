@@ -47,7 +47,7 @@ fn partial(run: &Run) -> &'static str {
     if is_whole(run) {
         ""
     } else if run.manifest.share.is_some() {
-        "clients: only those of this part; `loadline merge` reports losses between parts\n"
+        "clients: this part only; `loadline merge` also reports messages lost between parts\n"
     } else {
         "clients: only those of processes that finished; clients of a lost process were not taken over and are not included\n"
     }

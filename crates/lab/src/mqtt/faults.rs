@@ -1,5 +1,5 @@
-//! Deliberate faults of the broker. Counters select the affected messages, so tests know exactly
-//! which ones are affected.
+//! Fault injection for the broker. Faults affect every n-th message rather than random ones, so
+//! tests know exactly which messages are affected.
 
 use std::{cell::Cell, time::Duration};
 

@@ -120,7 +120,7 @@ fn load_panels() -> Vec<Panel> {
     vec![
         panel(
             "Arrivals",
-            "If fewer arrivals are started than are due, the generator or a limit of the plan holds them back.",
+            "If fewer arrivals start than are due, the load generator or a limit in the plan is holding them back.",
             "reqps",
             vec![query("{{state}}", by("state", "loadline_arrivals_total"))],
         ),

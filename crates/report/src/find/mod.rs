@@ -84,7 +84,7 @@ fn brief(found: &SearchResult) -> Brief {
     };
     let certainty = match (found.estimate, found.ending) {
         (Some(_), _) => {
-            "The interval has a probability of 95 %, judged by the samples of this search. It does not cover day-to-day changes of the service."
+            "This is a 95 % interval based only on the samples of this search. It does not account for day-to-day changes in the service."
         }
         (None, Ending::Swept) => "The table of the law has 95 % intervals.",
         (None, _) => "No estimate: the probes below show what was measured.",

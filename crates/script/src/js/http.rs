@@ -206,7 +206,7 @@ async fn send(
         )),
         Err(CallError::Location) => Err((
             "ERR_INVALID_URL".to_owned(),
-            "the redirect leads to no URL".to_owned(),
+            "the redirect has no valid URL".to_owned(),
         )),
         Err(CallError::Stranded(host)) => Err(not_allowed(&host)),
         Err(CallError::Build(error)) => Err(build_error(&error)),

@@ -29,7 +29,7 @@ pub struct JsUser {
 struct UserObjects {
     context: Persistent<Object<'static>>,
     vars: Persistent<Object<'static>>,
-    /// Names and values as of the last comparison with the variables of the templates.
+    /// Names and values in `vars` when it was last compared with the template variables.
     synced: Vec<(Persistent<Js<'static>>, Persistent<Js<'static>>)>,
     /// Parameters of the request that the user's `beforeRequest` functions received.
     request: Option<Persistent<Object<'static>>>,

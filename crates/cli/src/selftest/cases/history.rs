@@ -33,13 +33,14 @@ pub fn shifts(_: Depth) -> Result<Vec<Assertion>, String> {
             holds: near * 100 >= all * 95,
         },
         Assertion {
-            what: "points in 20 flat histories of 100".into(),
+            what: "shifts found in 20 flat histories of 100 runs".into(),
             expected: "≤ 1".into(),
             measured: points.to_string(),
             holds: points <= 1,
         },
         Assertion {
-            what: "flat histories of 60 with a point, neighbours correlated by 0.6".into(),
+            what: "flat histories of 60 runs with a shift found, neighbours correlated at 0.6"
+                .into(),
             expected: "≤ 5 %".into(),
             measured: format!("{alike} of {alike_runs}"),
             holds: alike * 100 <= alike_runs * 5,

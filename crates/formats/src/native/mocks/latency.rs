@@ -89,7 +89,10 @@ fn percentile(entry: &Entry, findings: &mut Findings) -> Option<(f64, u64)> {
     };
     let ns = time(&entry.value, &entry.key, findings)?;
     if ns == 0 {
-        findings.problem(entry.value.mark, "a percentile must be longer than 0");
+        findings.problem(
+            entry.value.mark,
+            "the time of a percentile must be greater than 0",
+        );
         return None;
     }
     Some((share, ns))

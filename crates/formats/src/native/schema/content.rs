@@ -7,7 +7,7 @@ use super::{any, described, named, reference, string};
 pub(super) fn plan(key: &str) -> Value {
     match key {
         "sections" => {
-            json!({ "type": "array", "items": reference("section"), "description": "Sections of the report of a campaign, in Markdown" })
+            json!({ "type": "array", "items": reference("section"), "description": "Sections to add to the campaign report, in Markdown" })
         }
         "differences" => {
             json!({ "type": "object", "additionalProperties": { "type": "array", "minItems": 2, "maxItems": 3, "items": { "type": ["string", "number"] } }, "description": "Differences \

@@ -17,10 +17,15 @@ fn section(key: &str) -> Value {
             "Number of listeners that connect per second [100/s]",
             "rate",
         ),
-        "open" => string("Where they connect: a path appended to the target, or a ws:// URL"),
+        "open" => {
+            string("Where the listeners connect: a path appended to the target, or a ws:// URL")
+        }
         "name" => string("Name of the connections in figures"),
         "send" => named("What each listener sends first", "message"),
-        "expect" => named("What it then waits for", "expected-message"),
+        "expect" => named(
+            "What a listener waits for after it has connected",
+            "expected-message",
+        ),
         "push" => named("Where a received message contains its stamp", "push"),
         "grace" => named(
             "Maximum time that deliveries are awaited after the load [5s]",

@@ -11,7 +11,7 @@ pub(super) fn volume(key: &str) -> Value {
         "description": "How many: 500000, or 12000/d",
         }),
         "hours" => {
-            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 24, "description": "Hours of the day in which the volume arrives" })
+            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 24, "description": "Number of hours over which the volume is spread" })
         }
         "clustering" => {
             json!({ "type": "number", "minimum": 1, "maximum": 1000, "description": "Peak rate divided by mean rate" })

@@ -38,7 +38,7 @@ pub const DIFFERENCES: &[Difference] = &[
         "half a second, with a single note",
     ),
     differ(
-        "`think` with `jitter` or `parallel` with `limit` as separate steps",
+        "a step that consists of `think` and `jitter`, or of `parallel` and `limit`",
         "rejected by the schema",
         "work",
     ),
@@ -89,7 +89,7 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     differ(
         "a 3xx response without Location",
-        "hangs its virtual user forever",
+        "the virtual user hangs forever",
         "a final answer",
     ),
     differ(
@@ -186,12 +186,12 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     differ(
         "`ws`: the server does not answer the upgrade",
-        "hangs its virtual user forever",
+        "the virtual user hangs forever",
         "fails after 10 s or `config.timeout`",
     ),
     differ(
         "`ws`: an undefined `function`",
-        "hangs its virtual user forever",
+        "the virtual user hangs forever",
         "an error is counted, and the virtual user continues, as in the HTTP engine",
     ),
     differ(

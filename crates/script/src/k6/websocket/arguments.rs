@@ -29,7 +29,7 @@ const RESERVED: [&str; 5] = [
 
 /// A request for a WebSocket connection, as described by the script.
 pub struct SocketCall {
-    /// URL without user name, password and fragment.
+    /// URL without user name, password or fragment.
     pub url: String,
     /// Value of the tags `name` and `url`.
     pub name: String,
