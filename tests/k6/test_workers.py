@@ -79,16 +79,35 @@ def test_workers_share_virtual_users_iterations_and_arrivals(k6, loadline, serve
 def test_one_virtual_user_runs_the_arrivals_of_all_workers(k6):
     script = """
 export const options = { scenarios: {
-  one: { executor: 'constant-arrival-rate', rate: 20, duration: '1s', preAllocatedVUs: 1, exec: 'mark' },
+  one: { executor: 'constant-arrival-rate', rate: 5, duration: '1s', preAllocatedVUs: 1, exec: 'mark' },
   others: { executor: 'constant-vus', vus: 2, duration: '1s', exec: 'wait' },
 } };
 export function mark() { console.log(`mark ${exec.vu.idInTest} ${exec.scenario.iterationInTest}`); }
 export function wait() { sleep(1); }
 """
     done = k6(script)
-    assert len(marks(done)) == 20, done.stdout
+    assert len(marks(done)) == 5, done.stdout
     assert len({mark[0] for mark in marks(done)}) == 1
     assert "dropped_iterations" not in done.stdout
+
+
+@pytest.mark.parametrize("executor", ["constant-vus", "ramping-vus", "constant-arrival-rate"])
+def test_a_scenario_that_begins_when_another_ends_gets_its_virtual_users(k6, monkeypatch, executor):
+    monkeypatch.delenv("LOADLINE_WORKERS")
+    options = {
+        "constant-vus": "vus: 3, duration: '1s'",
+        "ramping-vus": "startVUs: 3, stages: [{ target: 3, duration: '1s' }]",
+        "constant-arrival-rate": "rate: 6, duration: '1s', preAllocatedVUs: 3, maxVUs: 3",
+    }[executor]
+    # The sleeps of the first scenario are interrupted at its end, which is when the second one starts.
+    done = k6(
+        "export const options = { scenarios: {\n"
+        "  first: { executor: 'constant-vus', vus: 3, duration: '1s', gracefulStop: '0s', exec: 'mark' },\n"
+        f"  second: {{ executor: '{executor}', {options}, startTime: '1s', exec: 'mark' }} }} }};\n"
+        "export function mark() { console.log(`mark ${exec.scenario.name} ${exec.vu.idInTest}`); sleep(0.4); }"
+    )
+    assert len({mark[1] for mark in marks(done) if mark[0] == "second"}) == 3, done.stderr
+    assert "fewer VUs than planned" not in done.stderr
 
 
 def test_the_limit_of_requests_per_second_holds_for_all_workers(k6, server):
@@ -121,13 +140,14 @@ def test_samples_of_all_workers_are_written_after_their_definition(k6, loadline)
 def test_thresholds_see_the_samples_of_all_workers(k6):
     script = """
 export const options = { vus: 6, duration: '60s', thresholds: {
-  iterations: [{ threshold: 'count<40', abortOnFail: true }] } };
+  iterations: [{ threshold: 'count<60', abortOnFail: true }] } };
 export default function () { sleep(0.1); }
 """
     done = k6(script, code=99)
     assert "thresholds on metrics 'iterations' were crossed" in done.stderr
-    # Evaluated every two seconds: one worker alone would need four.
-    assert int(re.search(r"^    iterations\.+: (\d+) ", done.stdout, re.MULTILINE)[1]) >= 40
+    # Evaluated every two seconds, when all workers have run 120. A third of them are 60 after four
+    # seconds, when all have run 240.
+    assert 60 <= int(re.search(r"^    iterations\.+: (\d+) ", done.stdout, re.MULTILINE)[1]) < 200
 
 
 def test_a_failure_of_one_virtual_user_ends_all_workers(k6, server):

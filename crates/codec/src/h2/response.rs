@@ -39,7 +39,7 @@ impl ResponseHead {
         self.fields.get(name)
     }
 
-    /// Returns the fields as text, like [`Reply::headers`](crate::reply::Reply::headers).
+    /// Returns the fields as text: names in lower case, with their values.
     #[must_use]
     pub fn headers(&self) -> Vec<(String, String)> {
         let field = |field: Field<'_>| (text(field.name), text(field.value));

@@ -23,6 +23,16 @@ pub(super) struct WorkerSeed {
 impl WorkerSeed {
     /// Runs the worker until it ends.
     pub(super) fn run(self) -> Result<(), RunError> {
+        let stop = self.common.stop.clone();
+        let result = self.run_worker();
+        if result.is_err() {
+            // The other workers may wait for this one.
+            stop.fail("a worker could not be set up");
+        }
+        result
+    }
+
+    fn run_worker(self) -> Result<(), RunError> {
         let pulse = Arc::clone(&self.common.pulse);
         pulse.begin();
         let _end = EndOfPulse(pulse);

@@ -9,9 +9,8 @@ use std::{
 };
 
 use k6::options::resolve::{Dns, DnsPolicy, DnsSelect};
-use measure::Fault;
 use plan::rng::mix;
-use worker::net::connect::AddressRules;
+use worker::{Worker, net::connect::AddressRules};
 
 use crate::shared::Shared;
 
@@ -20,23 +19,25 @@ pub struct Addresses {
     shared: Arc<Shared>,
     /// Seed of the next random number that chooses among addresses.
     random: Cell<u64>,
-    /// How often addresses of a host were chosen in turn.
+    /// How often addresses of a host were chosen in turn. Workers begin with different ones.
     turns: RefCell<HashMap<String, usize>>,
+    worker: usize,
     /// Why connections to a host were refused most recently.
     denials: RefCell<HashMap<String, String>>,
 }
 
 impl Addresses {
     /// Returns the rules of a worker. `None` if no option needs them.
-    pub fn new(shared: &Arc<Shared>, seed: u64) -> Option<Rc<Addresses>> {
+    pub fn new(shared: &Arc<Shared>, worker: &Worker) -> Option<Rc<Addresses>> {
         let options = &shared.options;
         let has_rules =
             options.hosts.is_some() || options.dns.is_some() || options.blacklist_ips.is_some();
         has_rules.then(|| {
             Rc::new(Addresses {
                 shared: Arc::clone(shared),
-                random: Cell::new(seed),
+                random: Cell::new(mix(worker.seed ^ mix(worker.index as u64))),
                 turns: RefCell::default(),
+                worker: worker.index,
                 denials: RefCell::default(),
             })
         })
@@ -52,7 +53,7 @@ impl Addresses {
             DnsSelect::First => 0,
             DnsSelect::RoundRobin => {
                 let mut turns = self.turns.borrow_mut();
-                let turn = turns.entry(host.to_owned()).or_default();
+                let turn = turns.entry(host.to_owned()).or_insert(self.worker);
                 *turn = turn.wrapping_add(1);
                 turn.wrapping_sub(1)
             }
@@ -90,28 +91,27 @@ impl AddressRules for Addresses {
         dns.ttl.map(k6::duration::DurationNs::non_negative)
     }
 
-    fn choose(&self, host: &str, addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Fault> {
-        let chosen = match &self.shared.options.dns {
+    fn choose(&self, host: &str, addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+        match &self.shared.options.dns {
             Some(dns) => {
                 let fitting = filtered(dns.policy, addresses);
                 let selected = self.select(host, dns, &fitting);
-                vec![selected.ok_or(Fault::DnsNotFound)?]
+                selected.into_iter().collect()
             }
             None => addresses,
+        }
+    }
+
+    fn is_denied(&self, host: &str, address: SocketAddr) -> bool {
+        let Some(ranges) = &self.shared.options.blacklist_ips else {
+            return false;
         };
-        let denied = self.shared.options.blacklist_ips.as_ref();
-        let Some(ranges) = denied else {
-            return Ok(chosen);
-        };
-        let is_denied = |address: &&SocketAddr| ranges.contains(address.ip());
-        let Some(first) = chosen.iter().find(is_denied) else {
-            return Ok(chosen);
-        };
-        let ip = first.ip();
+        let ip = address.ip();
         let range = ranges.0.iter().find(|range| range.contains(ip));
-        let range = range.map_or_else(String::new, ToString::to_string);
-        let text = format!("IP ({ip}) is in a blacklisted range ({range})");
-        self.denials.borrow_mut().insert(host.to_owned(), text);
-        Err(Fault::HostNotAllowed)
+        if let Some(range) = range {
+            let text = format!("IP ({ip}) is in a blacklisted range ({range})");
+            self.denials.borrow_mut().insert(host.to_owned(), text);
+        }
+        range.is_some()
     }
 }

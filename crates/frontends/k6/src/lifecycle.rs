@@ -65,15 +65,19 @@ impl Driver for K6Driver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
             let mut client = Client::new(&worker, self.client);
-            let addresses = Addresses::new(&self.shared, worker.seed ^ worker.index as u64);
+            let addresses = Addresses::new(&self.shared, &worker);
             if let Some(addresses) = &addresses {
                 client.set_address_rules(Rc::<Addresses>::clone(addresses));
             }
             let host = Rc::new(RunHost::new(&worker, client, &self.shared, addresses));
+            let (shared, share) = (&self.shared, self.share);
+            let part = |index, vus| shared.scenario_share(share, index).of_first(vus);
             let run = Rc::new(WorkerRun {
                 worker,
                 host,
-                share: self.share,
+                share,
+                planned_vus: shared.plan.planned_vus_in(&part),
+                max_vus: shared.plan.max_vus_in(&part),
                 idle: IdleVus::default(),
                 thresholds: RefCell::new(self.shared.thresholds.clone()),
                 scenarios: RefCell::default(),
@@ -95,6 +99,10 @@ pub struct WorkerRun {
     pub host: Rc<RunHost>,
     /// The worker's part of virtual users and arrivals.
     share: Share,
+    /// Virtual users that this worker creates before the load.
+    planned_vus: u64,
+    /// Virtual users that this worker may create.
+    max_vus: u64,
     pub idle: IdleVus,
     pub thresholds: RefCell<ThresholdSet>,
     scenarios: RefCell<Vec<Rc<ScenarioRun>>>,
@@ -111,7 +119,7 @@ impl WorkerRun {
     /// Runs the test on the first worker.
     async fn lead(self: &Rc<Self>) {
         let team = &self.shared.team;
-        let _member = team.join();
+        let _member = team.join(&self.worker);
         let is_initialized = self.initialize().await && team.all_initialized(&self.worker).await;
         let start = match is_initialized {
             true => self.prepare_load().await,
@@ -120,11 +128,17 @@ impl WorkerRun {
         team.start(start.clone());
         let has_started = start.is_some();
         if let Some(start) = start {
+            // Thresholds and gauges concern all workers.
+            let control = spawn_local(Rc::clone(self).control(start.base_ns));
             self.execute(start.base_ns).await;
+            team.others_ended(&self.worker).await;
+            control.abort();
         }
-        team.others_ended(&self.worker).await;
         if has_started {
-            self.shared.progress.end(self.worker.clock.now());
+            let now_ns = self.worker.clock.now();
+            self.worker.end_arrivals(now_ns);
+            self.shared.progress.end(now_ns);
+            team.forget_reserved_requests(now_ns);
             self.note_unstarted();
             self.tear_down().await;
         }
@@ -134,11 +148,14 @@ impl WorkerRun {
     /// Runs a further worker's part of the test.
     async fn follow(self: &Rc<Self>) {
         let team = &self.shared.team;
-        let _member = team.join();
+        let _member = team.join(&self.worker);
         if self.initialize().await
             && let Some(start) = team.started(&self.worker).await
         {
+            let control = spawn_local(Rc::clone(self).control(start.base_ns));
             self.execute(start.base_ns).await;
+            control.abort();
+            self.worker.end_arrivals(self.worker.clock.now());
         }
         self.host.samples.flush();
         self.host.samples.hand_in();
@@ -146,11 +163,7 @@ impl WorkerRun {
 
     /// Creates the virtual users that are planned. Returns whether they exist.
     async fn initialize(self: &Rc<Self>) -> bool {
-        let planned = self
-            .shared
-            .plan
-            .planned_vus_in(&|index, vus| self.part(index, vus));
-        for _ in 0..planned {
+        for _ in 0..self.planned_vus {
             if self.worker.arrivals_end.is_aborted() {
                 return false;
             }
@@ -176,11 +189,6 @@ impl WorkerRun {
         Some(Start { base_ns, data })
     }
 
-    /// Returns how many of a scenario's first virtual users this worker runs.
-    fn part(&self, scenario: usize, vus: u64) -> u64 {
-        self.scenario_share(scenario).of_first(vus)
-    }
-
     /// Returns the part of a scenario's virtual users and arrivals that this worker runs.
     pub fn scenario_share(&self, scenario: usize) -> Share {
         self.shared.scenario_share(self.share, scenario)
@@ -188,11 +196,7 @@ impl WorkerRun {
 
     /// Whether this worker may not create more virtual users.
     pub fn is_full(&self) -> bool {
-        let most = self
-            .shared
-            .plan
-            .max_vus_in(&|index, vus| self.part(index, vus));
-        self.vus.get() >= most
+        self.vus.get() >= self.max_vus
     }
 
     /// Creates a virtual user. Returns `None` if its init code failed, which ends the run.
@@ -242,7 +246,6 @@ impl WorkerRun {
             .into_iter()
             .map(|scenario| spawn_local(scenario.execute()))
             .collect();
-        let control = spawn_local(Rc::clone(self).control(base_ns));
         for task in tasks {
             if let Err(error) = task.await
                 && error.is_panic()
@@ -250,9 +253,6 @@ impl WorkerRun {
                 std::panic::resume_unwind(error.into_panic());
             }
         }
-        control.abort();
-        // A run whose iterations are done ends before its longest duration.
-        self.worker.end_arrivals(self.worker.clock.now());
         self.scenarios.borrow_mut().clear();
     }
 

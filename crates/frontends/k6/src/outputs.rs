@@ -21,6 +21,9 @@ use k6::{
 };
 use session::SharedMessageSink;
 
+/// Maximum number of texts that wait for the thread. Workers wait if there are more, because the
+/// texts would otherwise need unlimited memory.
+const WAITING: usize = 256;
 /// Number of bytes after which lines are passed to the thread.
 const FULL: usize = 1 << 16;
 
@@ -31,7 +34,7 @@ pub struct Outputs(Vec<SampleOutput>);
 struct SampleOutput {
     lines: Lines,
     definitions: Arc<Mutex<Definitions>>,
-    sender: mpsc::Sender<OutputMessage>,
+    sender: mpsc::SyncSender<OutputMessage>,
     thread: JoinHandle<Result<(), String>>,
 }
 
@@ -56,7 +59,7 @@ struct WorkerOutput {
     lines: Lines,
     definitions: Arc<Mutex<Definitions>>,
     waiting: String,
-    sender: mpsc::Sender<OutputMessage>,
+    sender: mpsc::SyncSender<OutputMessage>,
 }
 
 impl Outputs {
@@ -68,7 +71,7 @@ impl Outputs {
     ) -> Result<Outputs, String> {
         let open = |spec: &OutputSpec| {
             let zone = TimeZone::system();
-            let (sender, receiver) = mpsc::channel();
+            let (sender, receiver) = mpsc::sync_channel(WAITING);
             let lines = match spec {
                 OutputSpec::Json { .. } => Lines::Json(JsonLines::new(zone)),
                 OutputSpec::Csv(csv) => {

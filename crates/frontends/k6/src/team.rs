@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use worker::{
     Worker,
     deadlines::{Limit, TICK_NS},
-    stop::Urgency,
+    stop::{StopHandle, Urgency},
 };
 
 use crate::exchange::ArrivalExchange;
@@ -88,13 +88,16 @@ impl ScenarioTeam {
 /// the leader does not wait for it.
 pub struct Member {
     team: Arc<Team>,
+    stop: StopHandle,
 }
 
 impl Drop for Member {
     fn drop(&mut self) {
         self.team.ended.fetch_add(1, SeqCst);
-        if self.team.start.get().is_none() && std::thread::panicking() {
+        if std::thread::panicking() {
+            // The other workers may wait for this one.
             let _ = self.team.start.set(None);
+            self.stop.fail("a worker crashed");
         }
         self.team.changes.send_replace(());
     }
@@ -115,9 +118,10 @@ impl Team {
         })
     }
 
-    pub fn join(self: &Arc<Self>) -> Member {
+    pub fn join(self: &Arc<Self>, worker: &Worker) -> Member {
         Member {
             team: Arc::clone(self),
+            stop: worker.common.stop.clone(),
         }
     }
 
@@ -140,6 +144,12 @@ impl Team {
         let next = |next_ns: u64| Some(next_ns.max(now_ns).saturating_add(gap_ns));
         let before_ns = self.next_request_ns.fetch_update(SeqCst, SeqCst, next);
         before_ns.unwrap_or_default().max(now_ns)
+    }
+
+    /// Forgets reservations of requests that were not sent, because their iterations were
+    /// interrupted.
+    pub fn forget_reserved_requests(&self, now_ns: u64) {
+        self.next_request_ns.store(now_ns, SeqCst);
     }
 
     /// Notes that the planned virtual users of a worker exist.

@@ -48,8 +48,6 @@ struct Ping {
 impl Driver for Ping {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let limit = Rc::new(Limit::default());
-            let place = worker.enter(&limit);
             let connection = PingConnection::open(self.to).await.map(Rc::new);
             let share = worker.share();
             let mut pings = Vec::new();
@@ -58,16 +56,19 @@ impl Driver for Ping {
                 if slept.await.is_err() {
                     break;
                 }
-                let (worker, limit) = (Rc::clone(&worker), Rc::clone(&limit));
+                let worker = Rc::clone(&worker);
                 let connection = connection.clone();
                 pings.push(spawn_local(async move {
+                    // A limit wakes one task, so each ping has its own.
+                    let limit = Rc::new(Limit::default());
+                    let place = worker.enter(&limit);
                     ping(&worker, connection.as_deref(), arrival, &limit).await;
+                    worker.leave(place);
                 }));
             }
             for ping in pings {
                 let _ = ping.await;
             }
-            worker.leave(place);
         })
     }
 }

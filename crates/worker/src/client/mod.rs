@@ -131,8 +131,13 @@ impl Client {
         let trace_contexts = http.trace_context.as_ref();
         let trace_contexts =
             trace_contexts.map(|rules| TraceContexts::new(rules, worker.index, worker.workers));
+        // Workers use different local addresses, even if each opens only a few connections.
+        let first_source = worker.index * settings.sources.len() / worker.workers.max(1);
+        let clock = worker.clock.clone();
+        let mut connector = Connector::new(clock, &http, settings.tls, settings.sources);
+        connector.begin_with_source(first_source);
         Client {
-            connector: Connector::new(worker.clock.clone(), &http, settings.tls, settings.sources),
+            connector,
             shared: pool::of_worker(http.pool, worker.index, worker.workers),
             worker: Rc::clone(worker),
             is_http1: http.versions.are_http1(),

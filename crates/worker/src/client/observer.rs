@@ -27,6 +27,9 @@ pub struct WorkerBuffers<'w> {
 ///
 /// A connection reports the first write, what it wrote and read, each growth of a response (its
 /// head, then parts of its body), each complete response, and the end.
+///
+/// Over HTTP/2, several requests share the writes. `wrote` is then called once, with all bytes of
+/// the request, when its first byte was written, and `on_begin` and `sent` are not called.
 pub trait ExchangeObserver {
     /// Returns which parts of the next response to keep.
     fn next(&self) -> ResponseExpectation;

@@ -41,8 +41,9 @@ pub(super) struct Checkout<'c> {
     pub(super) limit: &'c Rc<Limit>,
 }
 
-/// A connection, or a stream of one, that a request may use once. When dropped unused or before the
-/// response is complete, the connection is closed, or the stream is reset.
+/// A connection, or a stream of one, that a request may use once. If it is dropped before the
+/// response is complete, the connection is closed, or the stream is reset. An unused stream is
+/// returned.
 pub(super) enum PooledConnection<'p> {
     /// An HTTP/1.1 connection.
     Http1(PooledConn<'p>),

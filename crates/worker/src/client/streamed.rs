@@ -174,7 +174,7 @@ impl StreamedResponse {
             return Err(Fault::BodyTooLarge);
         }
         self.on_head(reply.status);
-        let new = &reply.body[self.body_read..];
+        let new = reply.body.get(self.body_read..).unwrap_or_default();
         let result = self.read(reply.status, reply.notable.as_deref(), new, now_ns);
         if keeps_body || !is_streamed(reply.status) {
             self.body_read = reply.body.len();

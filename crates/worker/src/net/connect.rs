@@ -65,9 +65,11 @@ pub trait AddressRules {
     /// Returns how long the result of a lookup is used, in nanoseconds. `None` means for the whole
     /// run.
     fn ttl_ns(&self) -> Option<u64>;
-    /// Returns the addresses of a host that are tried, in this order. Fails with the fault of the
-    /// request if none may be used.
-    fn choose(&self, host: &str, addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Fault>;
+    /// Returns those addresses of a looked-up name that are tried, in this order.
+    fn choose(&self, host: &str, addresses: Vec<SocketAddr>) -> Vec<SocketAddr>;
+    /// Returns whether an address must not be used. If it is the only one, the request fails with
+    /// [`Fault::HostNotAllowed`].
+    fn is_denied(&self, host: &str, address: SocketAddr) -> bool;
 }
 
 #[derive(Debug, Clone)]
@@ -147,6 +149,11 @@ impl Connector {
         }
     }
 
+    /// Uses the local addresses in turn, beginning with this one.
+    pub fn begin_with_source(&mut self, index: usize) {
+        self.next_source.set(index);
+    }
+
     /// Applies rules for addresses to all later connections.
     pub fn set_rules(&mut self, rules: Rc<dyn AddressRules>) {
         self.rules = Some(rules);
@@ -185,28 +192,7 @@ impl Connector {
         let proxy = self.proxies.of(origin.tls, &origin.host, origin.port);
         let (host, port) = proxy.map_or((&origin.host, origin.port), |p| (&p.host, p.port));
         let asked = self.clock.now();
-        let replacement = || self.rules.as_ref()?.replacement(host, port);
-        let mut addresses: Vec<SocketAddr> = match at.or_else(replacement) {
-            Some(address) => vec![address],
-            None => {
-                let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
-                match self.route.addresses(host, port) {
-                    Some(given) => given.iter().map(with_port).collect(),
-                    None => {
-                        let found = self.resolve(host, limit).await?;
-                        let at_port = |address: &SocketAddr| {
-                            let mut address = *address;
-                            address.set_port(port);
-                            address
-                        };
-                        found.iter().map(at_port).collect()
-                    }
-                }
-            }
-        };
-        if let Some(rules) = &self.rules {
-            addresses = rules.choose(host, addresses)?;
-        }
+        let addresses = self.addresses(host, port, at, limit).await?;
         let lookup_ns = self.clock.now().saturating_sub(asked);
         let permit = self.semaphore.acquire(limit).await.map_err(timed_out)?;
         let begin = self.clock.now();
@@ -250,6 +236,56 @@ impl Connector {
             }
         }
         Err(last)
+    }
+
+    /// Returns the addresses to try, in order: the given one, or those of the host.
+    async fn addresses(
+        &self,
+        host: &str,
+        port: u16,
+        at: Option<SocketAddr>,
+        limit: &Limit,
+    ) -> Result<Vec<SocketAddr>, Fault> {
+        let rules = self.rules.as_ref();
+        let replacement = || rules?.replacement(host, port);
+        let mut addresses: Vec<SocketAddr> = match at.or_else(replacement) {
+            Some(address) => vec![address],
+            None => match self.route.addresses(host, port) {
+                Some(given) => {
+                    let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
+                    given.iter().map(with_port).collect()
+                }
+                None => self.looked_up(host, port, limit).await?,
+            },
+        };
+        if let Some(rules) = rules.filter(|_| !addresses.is_empty()) {
+            addresses.retain(|address| !rules.is_denied(host, *address));
+            if addresses.is_empty() {
+                return Err(Fault::HostNotAllowed);
+            }
+        }
+        Ok(addresses)
+    }
+
+    /// Returns the addresses of a name or of a literal address.
+    async fn looked_up(
+        &self,
+        host: &str,
+        port: u16,
+        limit: &Limit,
+    ) -> Result<Vec<SocketAddr>, Fault> {
+        let found = self.resolve(host, limit).await?;
+        let at_port = |address: &SocketAddr| {
+            let mut address = *address;
+            address.set_port(port);
+            address
+        };
+        let found = found.iter().map(at_port).collect();
+        let is_name = host.parse::<IpAddr>().is_err();
+        Ok(match self.rules.as_ref().filter(|_| is_name) {
+            Some(rules) => rules.choose(host, found),
+            None => found,
+        })
     }
 
     async fn open_unix(
@@ -470,80 +506,5 @@ fn resolver_fault(error: &io::Error) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{cell::Cell, net::Ipv4Addr, task::Context, task::Waker};
-
-    use super::*;
-
-    #[test]
-    fn concurrent_lookups_share_one_result() {
-        let http = Http::default();
-        let tls = super::super::tls::config(&http).expect("a TLS configuration");
-        let clock = Clock::manual(Rc::new(Cell::new(0)));
-        let connector = Connector::new(clock, &http, tls, Vec::new());
-        let limit = Limit::default();
-        let mut cx = Context::from_waker(Waker::noop());
-        let semaphore = Semaphore::new(1);
-        let Poll::Ready(Ok(first)) = std::pin::pin!(semaphore.acquire(&limit)).poll(&mut cx) else {
-            panic!("the semaphore is free")
-        };
-        connector
-            .lookups
-            .borrow_mut()
-            .insert("name".into(), semaphore);
-        let mut second = std::pin::pin!(connector.resolve("name", &limit));
-        assert!(second.as_mut().poll(&mut cx).is_pending());
-        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let found: Rc<[SocketAddr]> = Rc::from([here]);
-        let found = Resolved::Addresses(found, 0);
-        connector.names.borrow_mut().insert("name".into(), found);
-        drop(first);
-        let Poll::Ready(Ok(addresses)) = second.as_mut().poll(&mut cx) else {
-            panic!("the name is known")
-        };
-        assert_eq!(addresses[..], [here]);
-    }
-
-    struct Forgetful(u64);
-
-    impl AddressRules for Forgetful {
-        fn replacement(&self, _: &str, _: u16) -> Option<SocketAddr> {
-            None
-        }
-
-        fn ttl_ns(&self) -> Option<u64> {
-            Some(self.0)
-        }
-
-        fn choose(&self, _: &str, addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Fault> {
-            Ok(addresses)
-        }
-    }
-
-    #[test]
-    fn results_of_lookups_are_used_for_their_time() {
-        let config = crate::net::tls::config(&Http {
-            verify_tls: false,
-            ..Http::default()
-        });
-        let clock = Clock::manual(Rc::new(Cell::new(0)));
-        let http = Http::default();
-        let mut connector = Connector::new(
-            clock,
-            &http,
-            config.expect("a TLS configuration"),
-            Vec::new(),
-        );
-        let here: Rc<[SocketAddr]> = Rc::from([SocketAddr::from((Ipv4Addr::LOCALHOST, 0))]);
-        let names = |connector: &Connector| {
-            let found = Resolved::Addresses(Rc::clone(&here), connector.clock.now());
-            connector.names.borrow_mut().insert("name".into(), found);
-            connector.known("name").is_some()
-        };
-        assert!(names(&connector));
-        connector.set_rules(Rc::new(Forgetful(0)));
-        assert!(!names(&connector));
-        connector.set_rules(Rc::new(Forgetful(u64::MAX)));
-        assert!(names(&connector));
-    }
-}
+#[path = "connect_tests.rs"]
+mod tests;

@@ -68,10 +68,10 @@ impl ScenarioRun {
     ) {
         let worker = Rc::clone(&self.run.worker);
         for _ in 0..self.share.of_first(vus) {
-            let Some(vu) = self.take_planned_vu() else {
-                break;
-            };
-            self.idle.put(vu);
+            match self.take_vu() {
+                Some(vu) => self.idle.put(vu),
+                None => self.start_planned(|scenario, vu| async move { scenario.idle.put(vu) }),
+            }
         }
         let handed = spawn_local(Rc::clone(self).receive_handed());
         for offset_ns in schedule.part(self.share.index, self.share.of) {
@@ -114,6 +114,10 @@ impl ScenarioRun {
     }
 
     fn start_handed(self: &Rc<Self>, intended_ns: u64) {
+        let worker = &self.run.worker;
+        let now_ns = worker.clock.now();
+        worker.sample_levels(now_ns);
+        worker.recorder.borrow_mut().advance(now_ns);
         if let Some(vu) = self.idle.remove() {
             self.start_arrival(vu, intended_ns);
         }
@@ -147,6 +151,9 @@ impl ScenarioRun {
 
     /// Initialises one more virtual user, while iterations go on.
     fn grow(self: &Rc<Self>) {
+        if self.is_growing.get() {
+            return;
+        }
         // Idle virtual users may be those of scenarios that start later.
         if self.run.is_full() {
             if let Some(vu) = self.take_vu() {
@@ -154,9 +161,7 @@ impl ScenarioRun {
             }
             return;
         }
-        if self.is_growing.replace(true) {
-            return;
-        }
+        self.is_growing.set(true);
         let scenario = Rc::clone(self);
         spawn_local(async move {
             if let Some(vu) = scenario.run.new_vu().await {

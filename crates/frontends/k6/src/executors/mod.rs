@@ -18,12 +18,18 @@ use k6::{
     tags::Tags,
 };
 use measure::{LabelId, label::LabelGroup, sample::Intended};
-use plan::Share;
+use plan::{
+    Share,
+    units::{MILLISECOND, SECOND},
+};
 use tokio::task::spawn_local;
 use worker::deadlines::Limit;
 
 use self::arrivals::IdleUsers;
 use crate::{lifecycle::WorkerRun, progress::ScenarioProgress, team::ScenarioTeam, vus::PooledVu};
+
+/// How long a scenario waits for virtual users that another scenario returns.
+const LONGEST_WAIT_NS: u64 = 2 * SECOND;
 
 /// A worker's part of a scenario while it runs.
 pub struct ScenarioRun {
@@ -50,6 +56,8 @@ pub struct ScenarioRun {
     /// Virtual users that wait for an arrival.
     idle: IdleUsers,
     is_growing: Cell<bool>,
+    /// Whether the scenario has warned that it has too few virtual users.
+    is_short: Cell<bool>,
 }
 
 impl ScenarioRun {
@@ -72,6 +80,7 @@ impl ScenarioRun {
             all_ended: RefCell::default(),
             idle: IdleUsers::new(&run.shared.team.scenarios[index].exchange),
             is_growing: Cell::default(),
+            is_short: Cell::default(),
         })
     }
 
@@ -195,15 +204,49 @@ impl ScenarioRun {
         Some(vu)
     }
 
-    /// Takes a virtual user that the plan provides for this scenario.
-    fn take_planned_vu(&self) -> Option<Rc<PooledVu>> {
-        let vu = self.take_vu();
-        if vu.is_none() {
-            let name = &self.scenario.name;
-            let text = format!("scenario {name} has fewer VUs than planned, because none was idle");
-            self.run.host.warn(&text);
+    /// Waits for a virtual user that the plan provides for this scenario. If another scenario ends
+    /// when this one starts, it returns its virtual users a moment later.
+    async fn planned_vu(&self) -> Option<Rc<PooledVu>> {
+        let worker = &self.run.worker;
+        let last_ns = worker.clock.now().saturating_add(LONGEST_WAIT_NS);
+        loop {
+            if let Some(vu) = self.take_vu() {
+                return Some(vu);
+            }
+            let now_ns = worker.clock.now();
+            if self.is_over() {
+                return None;
+            }
+            if now_ns >= last_ns {
+                if !self.is_short.replace(true) {
+                    let name = &self.scenario.name;
+                    self.run.host.warn(&format!(
+                        "scenario {name} has fewer VUs than planned, because none was idle"
+                    ));
+                }
+                return None;
+            }
+            let limit = Limit::default();
+            let _ = worker.sleep_until(now_ns + MILLISECOND, &limit).await;
         }
-        vu
+    }
+
+    /// Starts a task with a virtual user that the plan provides.
+    fn start_planned<T: Future<Output = ()> + 'static>(
+        self: &Rc<Self>,
+        task: impl FnOnce(Rc<ScenarioRun>, Rc<PooledVu>) -> T + 'static,
+    ) {
+        let idle = self.take_vu();
+        let scenario = Rc::clone(self);
+        self.start_task(async move {
+            let vu = match idle {
+                Some(vu) => Some(vu),
+                None => scenario.planned_vu().await,
+            };
+            if let Some(vu) = vu {
+                task(scenario, vu).await;
+            }
+        });
     }
 
     fn give_back(&self, vu: Rc<PooledVu>) {
@@ -216,11 +259,8 @@ impl ScenarioRun {
         self.tasks.set(self.tasks.get() + 1);
         let scenario = Rc::clone(self);
         spawn_local(async move {
+            let _end = EndOfTask(scenario);
             task.await;
-            scenario.tasks.set(scenario.tasks.get() - 1);
-            if scenario.tasks.get() == 0 {
-                scenario.all_ended.borrow().abort();
-            }
         });
     }
 
@@ -264,11 +304,7 @@ impl ScenarioRun {
     /// Starts virtual users that share a number of iterations.
     fn loop_vus(self: &Rc<Self>, vus: u64, iterations: u64) {
         for _ in 0..self.share.of_first(vus) {
-            let Some(vu) = self.take_planned_vu() else {
-                break;
-            };
-            let scenario = Rc::clone(self);
-            self.start_task(async move {
+            self.start_planned(move |scenario, vu| async move {
                 while !scenario.is_over()
                     && let Some(number) = scenario.next_iteration(iterations)
                 {
@@ -282,11 +318,7 @@ impl ScenarioRun {
     /// Starts virtual users that each run a number of iterations.
     fn repeat_vus(self: &Rc<Self>, vus: u64, iterations: u64) {
         for _ in 0..self.share.of_first(vus) {
-            let Some(vu) = self.take_planned_vu() else {
-                break;
-            };
-            let scenario = Rc::clone(self);
-            self.start_task(async move {
+            self.start_planned(move |scenario, vu| async move {
                 for _ in 0..iterations {
                     if scenario.is_over() {
                         break;
@@ -295,6 +327,27 @@ impl ScenarioRun {
                 }
                 scenario.give_back(vu);
             });
+        }
+    }
+}
+
+/// Counts a task as ended when it is dropped, also after a panic, so that its scenario ends.
+struct EndOfTask(Rc<ScenarioRun>);
+
+impl Drop for EndOfTask {
+    fn drop(&mut self) {
+        let scenario = &self.0;
+        if std::thread::panicking() {
+            scenario
+                .run
+                .worker
+                .common
+                .stop
+                .fail("a virtual user crashed");
+        }
+        scenario.tasks.set(scenario.tasks.get() - 1);
+        if scenario.tasks.get() == 0 {
+            scenario.all_ended.borrow().abort();
         }
     }
 }

@@ -16,11 +16,23 @@ use crate::vus::PooledVu;
 #[derive(Default)]
 struct RampSlot {
     is_active: Cell<bool>,
+    /// Whether a task runs the place, or waits for its virtual user.
+    has_task: Cell<bool>,
     /// The virtual user whose task runs.
     vu: RefCell<Option<Rc<PooledVu>>>,
     /// Number of times that the place became active. A virtual user is interrupted only if this
     /// has not changed since it was stopped.
     activations: Cell<u64>,
+}
+
+/// Frees a place when its task ends, also if it found no virtual user.
+struct EndOfSlot(Rc<RampSlot>);
+
+impl Drop for EndOfSlot {
+    fn drop(&mut self) {
+        self.0.vu.borrow_mut().take();
+        self.0.has_task.set(false);
+    }
 }
 
 impl ScenarioRun {
@@ -57,19 +69,17 @@ impl ScenarioRun {
         if !slot.is_active.replace(true) {
             slot.activations.set(slot.activations.get() + 1);
         }
-        if slot.vu.borrow().is_some() {
+        if slot.has_task.replace(true) {
             return;
         }
-        let Some(vu) = self.take_planned_vu() else {
-            return;
-        };
-        *slot.vu.borrow_mut() = Some(Rc::clone(&vu));
-        let (scenario, slot) = (Rc::clone(self), Rc::clone(slot));
-        self.start_task(async move {
+        let end = EndOfSlot(Rc::clone(slot));
+        self.start_planned(move |scenario, vu| async move {
+            let slot = &end.0;
+            *slot.vu.borrow_mut() = Some(Rc::clone(&vu));
             while slot.is_active.get() && !scenario.is_over() {
                 scenario.iterate_next(&vu).await;
             }
-            slot.vu.borrow_mut().take();
+            drop(end);
             scenario.give_back(vu);
         });
     }

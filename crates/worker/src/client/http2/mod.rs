@@ -228,7 +228,8 @@ impl PooledStream {
         exchange: &mut Exchange,
     ) -> Result<SendResult, Fault> {
         let protocol = &self.protocol;
-        let of_earlier_hop = (exchange.moments.first_write, exchange.moments.first_read);
+        let moments = &exchange.moments;
+        let of_earlier_hop = (moments.first_write, moments.first_read, moments.head);
         let attempt = attempt(self.reservation.take(), client, request, exchange).await?;
         let Attempt::Ended(end, connection) = attempt else {
             return Ok(SendResult::NotProcessed { is_refusal: false });
@@ -243,7 +244,11 @@ impl PooledStream {
                 client.worker.recorder.borrow_mut().run.http2.resent += 1;
             }
             // Until the server accepts the request, it waits.
-            (exchange.moments.first_write, exchange.moments.first_read) = of_earlier_hop;
+            let moments = &mut exchange.moments;
+            (moments.first_write, moments.first_read, moments.head) = of_earlier_hop;
+            if let Some(streamed) = &mut exchange.streamed {
+                streamed.begin_hop();
+            }
             return Ok(SendResult::NotProcessed { is_refusal });
         }
         if outcome == Outcome::Reset(ErrorCode::HTTP_1_1_REQUIRED)
