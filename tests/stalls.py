@@ -4,6 +4,7 @@ A virtual machine can stop for tens of milliseconds. A session in which more tha
 were repeated fails.
 """
 
+import os
 import threading
 import time
 
@@ -17,13 +18,19 @@ INTERVAL_S = 0.005
 
 
 class StallMonitor:
-    """A thread that only sleeps and records the longest delay of its wake-ups."""
+    """A thread per CPU that only sleeps. Records the longest delay of their wake-ups.
+
+    A single CPU can stop, which a thread on another one does not see.
+    """
 
     def __init__(self) -> None:
         self.longest_s = 0.0
-        threading.Thread(target=self._watch, daemon=True).start()
+        for cpu in os.sched_getaffinity(0):
+            threading.Thread(target=self._watch, args=(cpu,), daemon=True).start()
 
-    def _watch(self) -> None:
+    def _watch(self, cpu: int) -> None:
+        # For the calling thread only.
+        os.sched_setaffinity(0, {cpu})
         while True:
             before = time.monotonic()
             time.sleep(INTERVAL_S)
