@@ -34,7 +34,7 @@ impl<T> Default for Latest<T> {
 }
 
 impl<T: RunSnapshot> Latest<T> {
-    /// Counts an interval, so that earlier states are no longer the newest.
+    /// Counts an interval, which makes the states before it outdated.
     pub fn count_interval(&self) {
         self.intervals.fetch_add(1, Ordering::Relaxed);
     }

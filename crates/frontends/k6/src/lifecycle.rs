@@ -175,7 +175,7 @@ impl WorkerRun {
             tokio::task::yield_now().await;
         }
         self.worker.start_late(self.worker.clock.now());
-        self.shared.team.is_initialized();
+        self.shared.team.note_initialized();
         true
     }
 

@@ -80,11 +80,11 @@ fn http(shared: &Shared) -> Http {
 
 /// Returns the versions of TLS that are offered. Options that exclude both are refused before.
 fn tls_versions(options: &Options) -> TlsVersions {
-    let allows = |version| {
-        let bounds = options.tls_version.unwrap_or_default();
-        bounds.min.is_none_or(|min| min <= version) && bounds.max.is_none_or(|max| version <= max)
-    };
-    match (allows(TlsVersion::Tls12), allows(TlsVersion::Tls13)) {
+    let allowed = options.tls_version.unwrap_or_default();
+    match (
+        allowed.allows(TlsVersion::Tls12),
+        allowed.allows(TlsVersion::Tls13),
+    ) {
         (true, false) => TlsVersions::Only12,
         (false, true) => TlsVersions::Only13,
         _ => TlsVersions::All,

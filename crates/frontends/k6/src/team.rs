@@ -2,8 +2,9 @@
 //!
 //! Each worker has its own virtual users, samples and connections. The first worker, the leader,
 //! also calls `setup`, `teardown` and `handleSummary`, samples gauges, and evaluates thresholds.
-//! Workers meet at the start of the load and at its end. In between, they share only numbers, one
-//! atomic operation per iteration, and arrivals for which a worker has no idle virtual user.
+//! Workers wait for each other at the start of the load and at its end. In between, they share
+//! counters, which take a few atomic operations per iteration, and arrivals for which a worker has
+//! no idle virtual user. Requests share nothing, unless option `rps` is set.
 
 use std::{
     future::poll_fn,
@@ -153,7 +154,7 @@ impl Team {
     }
 
     /// Notes that the planned virtual users of a worker exist.
-    pub fn is_initialized(&self) {
+    pub fn note_initialized(&self) {
         self.initialized.fetch_add(1, SeqCst);
         self.changes.send_replace(());
     }

@@ -67,9 +67,8 @@ fn of_options(options: &Options) -> Vec<Refusal> {
 
 /// Whether `tlsVersion` allows none of the versions that are offered.
 fn excludes_tls(options: &Options) -> bool {
-    let bounds = options.tls_version.unwrap_or_default();
-    bounds.max.is_some_and(|max| max < TlsVersion::Tls12)
-        || bounds.min > bounds.max && bounds.max.is_some()
+    let allowed = options.tls_version.unwrap_or_default();
+    !allowed.allows(TlsVersion::Tls12) && !allowed.allows(TlsVersion::Tls13)
 }
 
 fn of_settings(settings: &Settings) -> Vec<Refusal> {

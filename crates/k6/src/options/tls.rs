@@ -46,6 +46,14 @@ pub struct TlsVersions {
     pub max: Option<TlsVersion>,
 }
 
+impl TlsVersions {
+    /// Whether a version is within the bounds.
+    #[must_use]
+    pub fn allows(&self, version: TlsVersion) -> bool {
+        self.min.is_none_or(|min| min <= version) && self.max.is_none_or(|max| version <= max)
+    }
+}
+
 impl OptionValue for TlsVersions {
     fn from_json(value: &Value) -> Result<Option<TlsVersions>, String> {
         if let Some(object) = value.as_object() {

@@ -228,8 +228,7 @@ impl PooledStream {
         exchange: &mut Exchange,
     ) -> Result<SendResult, Fault> {
         let protocol = &self.protocol;
-        let moments = &exchange.moments;
-        let of_earlier_hop = (moments.first_write, moments.first_read, moments.head);
+        let of_earlier_hop = (exchange.moments.first_write, exchange.moments.first_read);
         let attempt = attempt(self.reservation.take(), client, request, exchange).await?;
         let Attempt::Ended(end, connection) = attempt else {
             return Ok(SendResult::NotProcessed { is_refusal: false });
@@ -239,16 +238,14 @@ impl PooledStream {
             StreamEnd::Fault(fault) => return Err(fault),
         };
         let is_refusal = !connection.is_retired(outcome);
-        if outcome.may_resend() && !(request.was_refused && is_refusal) {
+        // A server that has begun to respond has processed the request, whatever it says later.
+        let has_response = exchange.moments.head > 0;
+        if outcome.may_resend() && !has_response && !(request.was_refused && is_refusal) {
             if client.is_recorded {
                 client.worker.recorder.borrow_mut().run.http2.resent += 1;
             }
             // Until the server accepts the request, it waits.
-            let moments = &mut exchange.moments;
-            (moments.first_write, moments.first_read, moments.head) = of_earlier_hop;
-            if let Some(streamed) = &mut exchange.streamed {
-                streamed.begin_hop();
-            }
+            (exchange.moments.first_write, exchange.moments.first_read) = of_earlier_hop;
             return Ok(SendResult::NotProcessed { is_refusal });
         }
         if outcome == Outcome::Reset(ErrorCode::HTTP_1_1_REQUIRED)
