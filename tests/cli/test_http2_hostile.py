@@ -62,7 +62,7 @@ def errors(loadline, server: Http2Server, *flags: str) -> dict[str, int]:
     return loadline.errors()
 
 
-#: What a server sends for a request, and the cause: the whole connection is given up.
+#: What a server sends for a request, and the cause: the whole connection is closed.
 CONNECTION = {
     "push": (lambda one: frame(PUSH_PROMISE, END_HEADERS, one, b"\0\0\0\2" + OK), "a push, although push is disabled (RFC 9113 6.6)"),
     "continuations": (

@@ -57,22 +57,22 @@ scenarios: [{{flow: [{{get: {{url: /, ifTrue: "text ~= \\"(a+)+$\\""}}}}]}}]
 def test_looping_hook_is_named_and_other_workers_are_recorded(loadline) -> None:
     script = loadline.write("loop.lua", SCRIPT)
     with fake_servers.FakeServer(fake_servers.answer_with(ANSWER)) as peer:
-        # A worker is given up after five seconds in which its thread does not wait for a CPU.
+        # A worker is abandoned after five seconds in which its thread does not wait for a CPU.
         ended = loadline("wrk", "-t2", "-c2", "-d10s", "-s", script, peer.url, timeout=150)
     assert ended.returncode == 1
-    assert "worker 0 hung and was given up from the script's `response`" in ended.stderr
+    assert "worker 0 hung in the script's `response` and was abandoned" in ended.stderr
     summary = loadline.summary()
     assert summary["run"]["state"] == "interrupted"
     assert summary["requests"]["ok"] > 0
     assert whole_intervals(loadline.folder / ".loadline/runs/last") >= 3
-    assert "worker 0 hung and was given up" in loadline("report").stdout
+    assert "worker 0 hung in the script's `response` and was abandoned" in loadline("report").stdout
 
 
 def test_hung_worker_is_named_as_the_reason_of_an_early_end(loadline) -> None:
     with fake_servers.FakeServer(fake_servers.answer_with(ANSWER)) as peer:
         loadline("wrk", "-t1", "-c1", "-d10s", "-s", loadline.write("loop.lua", SCRIPT), peer.url, timeout=150)
     notes = loadline.summary()["notes"]
-    said = "the run ended early (worker 0, which hung from the script's `response`): planned arrivals"
+    said = "the run ended early (worker 0, which hung in the script's `response`): planned arrivals"
     assert any(note.startswith(said) for note in notes), notes
 
 
@@ -86,7 +86,7 @@ def test_second_signal_ends_a_run_with_a_hung_worker(loadline) -> None:
         run.send_signal(signal.SIGINT)
         run.send_signal(signal.SIGTERM)
         _, err = run.communicate(timeout=30)
-    assert "worker 0 hung and was given up" in err
+    assert "worker 0 hung in the script's `response` and was abandoned" in err
     assert loadline.summary()["run"]["state"] == "interrupted"
 
 

@@ -281,7 +281,7 @@ pub enum Fault {
     Other,
     /// The request was abandoned because its virtual user was stopped.
     Unfinished,
-    /// The request was given up because its user was stopped.
+    /// The request was abandoned because its user was stopped.
     Cancelled,
 }
 

@@ -63,19 +63,19 @@ impl Stuck {
     /// Returns a description of the worker, for texts after "ended early by".
     #[must_use]
     pub fn by_whom(&self) -> String {
-        let from = self.doing.as_ref().map(|doing| format!(" from {doing}"));
-        let from = from.unwrap_or_default();
-        format!("worker {}, which hung{from}", self.worker)
+        let place = self.doing.as_ref().map(|doing| format!(" in {doing}"));
+        let place = place.unwrap_or_default();
+        format!("worker {}, which hung{place}", self.worker)
     }
 }
 
 impl std::fmt::Display for Stuck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "worker {} hung and was given up", self.worker)?;
+        write!(f, "worker {} hung", self.worker)?;
         if let Some(doing) = &self.doing {
-            write!(f, " from {doing}")?;
+            write!(f, " in {doing}")?;
         }
-        f.write_str(", and its latest figures are lost")
+        f.write_str(" and was abandoned; its latest figures are lost")
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn hung_worker_is_given_up_once_and_named() {
+    fn hung_worker_is_abandoned_once_and_named() {
         let stop = StopHandle::default();
         let (mut dog, pulses) = dog(2, &stop);
         for look in 0..u64::from(LOOKS) - 1 {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn abort_gives_up_hung_worker_sooner() {
+    fn abort_abandons_hung_worker_sooner() {
         let stop = StopHandle::default();
         let (mut dog, _pulses) = dog(1, &stop);
         stop.stop(crate::stop::Cause::Signal(2));

@@ -15,7 +15,7 @@ export function requests(page: Page): Drawing | null {
     { name: "answered", colour: "blue", column: answered, style: "line" },
   ];
   if (any(points.none))
-    lines.push({ name: "given up", colour: "purple", column: perSecond(page, points.none), style: "line" });
+    lines.push({ name: "no answer", colour: "purple", column: perSecond(page, points.none), style: "line" });
   if (oneEach(page))
     lines.push({ name: "planned", colour: "ink", column: perSecond(page, points.due), style: "dotted" });
   return { unit: "rate", lines };
