@@ -130,7 +130,7 @@ TIER ?= not proof and not long
 
 test: lint tests-build
 	$(MAKE) -j2 --output-sync=target test-rust test-commands
-	$(PYTEST) -m '$(TIER) and alone and paced' -n 3
+	$(PYTEST) -m '$(TIER) and alone and paced' -n 4
 	$(PYTEST) -m '$(TIER) and alone and not paced'
 
 # Checks of a few seconds come first: they fail before the minutes of the build.
