@@ -279,9 +279,9 @@ pub enum Fault {
     Declared,
     /// Another socket error.
     Other,
-    /// The request was abandoned because its virtual user was stopped.
+    /// The run ended before the request was complete.
     Unfinished,
-    /// The request was abandoned because its user was stopped.
+    /// The request's virtual user was stopped during the run.
     Cancelled,
 }
 
